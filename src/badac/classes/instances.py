@@ -1,0 +1,166 @@
+"""Exact BADAC: every member of the class is a curve, and the prior on the true values is flat.
+
+    log P(d | class) = logsumexp_i sum_j log N(d_j ; y_ij , sigma_dj^2 + sigma_ij^2 + sigma_*^2) - log n
+
+(paper eq. 7 and A-bhmfinalm in closed form). It makes no assumption about the population, so it needs members dense enough
+that some curve is near every object; it counts the members' noise twice (in their scatter and in their width).
+``sigma_*`` is the paper's intra-class standard deviation: 0 when errors are given, learned by leave-one-out evidence when
+there are none, since exact curves have no width of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from badac.classes.model import FloatArray, Surroundings
+from badac.data.measurements import Measurements
+from badac.noise.model import Noise, log_mixture
+
+_MEMBERS_TO_LEARN_FROM = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Instances:
+    """The paper's class model: the members themselves, with a flat prior.
+
+    Parameters
+    ----------
+    sigma_star : float or "learn", optional
+        Intra-class standard deviation added to every curve. By default 0 for members with errors; without errors, or with
+        "learn", a multiple of each point's spread, chosen by leave-one-out evidence.
+
+    Attributes
+    ----------
+    curves : Measurements
+        (k, m), after `fit`: the members with gaps filled by the class's own mean and spread at the point, sigma_star
+        included in sigma.
+    width : (m,)
+        After `fit`: sigma_star at each point.
+    """
+
+    sigma_star: float | str | None = None
+    curves: Measurements | None = None
+    noise: Noise | None = None
+    width: FloatArray | None = None
+    own: Measurements | None = None
+
+    def fit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        surroundings: Surroundings | None = None,
+    ) -> Self:
+        around = Surroundings.of(members) if surroundings is None else surroundings
+        filled = fill_gaps(members, around)
+        learn = self.sigma_star == "learn" or (self.sigma_star is None and not members.has_errors)
+        if learn:
+            width = learn_width(members, filled, noise, rng, around)
+        else:
+            width = np.full(members.n_points, 0.0 if self.sigma_star is None else float(self.sigma_star))
+        # The gaps stay in `own`: a member that is left out is an object like any other, and its gaps drop out.
+        return replace(self, curves=widen(filled, width), noise=noise, width=width, own=members)
+
+    def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        assert self.noise is not None and self.curves is not None, "fit first"
+        return log_mixture(self.noise, objects, self.curves, n_threads=n_threads)
+
+    def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
+        assert self.noise is not None and self.curves is not None and self.own is not None, "fit first"
+        return leave_one_out(self.own, self.curves, self.noise, n_threads=n_threads)
+
+
+def leave_one_out(
+    members: Measurements, curves: Measurements, noise: Noise, *, n_threads: int = 1
+) -> FloatArray:
+    """Return (k,): the log evidence of each member under the curves of the others; -inf for an only member."""
+    k = members.n_objects
+    if k == 1:
+        return np.array([-np.inf])
+    return log_mixture(
+        noise,
+        members,
+        curves,
+        log_weights=np.full(k, -np.log(k - 1.0)),
+        skip=np.arange(k),
+        n_threads=n_threads,
+    )
+
+
+def widen(curves: Measurements, width: FloatArray) -> Measurements:
+    """Add the intra-class variance to every curve's errors."""
+    if not width.any():
+        return curves
+    if curves.covariance is not None:
+        return Measurements(curves.values, covariance=curves.covariance + np.diag(width**2), at=curves.at)
+    return Measurements._trusted(
+        curves.values, np.hypot(curves.sigma, width), at=curves.at, has_errors=curves.has_errors
+    )
+
+
+def fill_gaps(members: Measurements, around: Surroundings) -> Measurements:
+    """Give a member at its missing points the class's own mean and spread there.
+
+    Dropping the point instead would give the curve a bonus over complete ones: it would be forgiven every mismatch. Where
+    no member of the class observed the point, all training objects stand in, alike for every class.
+    """
+    if members.complete:
+        return members
+    observed = members.observed
+    count = observed.sum(axis=0)
+    safe = np.maximum(count, 1)
+    mean = np.where(count > 0, np.nansum(members.values, axis=0) / safe, around.centre)
+    scatter = np.nansum((members.values - mean) ** 2, axis=0) / np.maximum(count - 1, 1)
+    noise_variance = np.where(observed, members.sigma, 0.0) ** 2
+    intrinsic = np.maximum(scatter - noise_variance.sum(axis=0) / safe, 0.0)
+    # The mean itself is known to its standard error; with one observation only, the surroundings give the spread.
+    spread = np.sqrt(np.where(count > 1, intrinsic + np.maximum(scatter, 0.0) / safe, around.scale**2))
+    spread = np.where(spread > 0, spread, around.scale * 1e-3)
+    values = np.where(observed, members.values, mean)
+    if members.covariance is not None:
+        full = np.broadcast_to(members.covariance, (*members.shape, members.n_points)).copy()
+        for row in range(members.n_objects):
+            gap = np.flatnonzero(~observed[row])
+            full[row, gap, :] = 0.0
+            full[row, :, gap] = 0.0
+            full[row, gap, gap] = spread[gap] ** 2
+        return Measurements(values, covariance=full, at=members.at)
+    sigma = np.where(observed, members.sigma, spread)
+    return Measurements._trusted(values, sigma, at=members.at, has_errors=members.has_errors)
+
+
+def learn_width(
+    members: Measurements,
+    filled: Measurements,
+    noise: Noise,
+    rng: np.random.Generator,
+    around: Surroundings,
+) -> FloatArray:
+    """Choose sigma_* = h x spread of the point, with h by the leave-one-out evidence of (at most 500) members."""
+    count = members.observed.sum(axis=0)
+    centre = np.nansum(members.values, axis=0) / np.maximum(count, 1)
+    spread = np.sqrt(np.nansum((members.values - centre) ** 2, axis=0) / np.maximum(count, 1))
+    # A point at which all members agree has no spread of its own: a tenth of what all objects show there.
+    spread = np.where(spread > 1e-6 * around.scale, spread, 0.1 * around.scale)
+    k = members.n_objects
+    if k < 2:
+        return spread
+    picked = np.arange(k)
+    if k > _MEMBERS_TO_LEARN_FROM:
+        picked = np.sort(rng.choice(k, _MEMBERS_TO_LEARN_FROM, replace=False))
+    objects, curves = members[picked], filled[picked]
+
+    def loss(log_h: float) -> float:
+        width = np.exp(log_h) * spread
+        evidence = leave_one_out(objects, widen(curves, width), noise)
+        # Members far from all others must not decide the width alone: nor may exact twins, at -inf or +inf.
+        return -float(np.clip(evidence, -1e6, 1e6).sum())
+
+    found = minimize_scalar(loss, bounds=(np.log(1e-3), np.log(3.0)), method="bounded", options={"xatol": 0.05})
+    # Fewer members were compared than there are: the width that suits k members is narrower by the usual rate.
+    shrink = (len(picked) / k) ** (1.0 / (4.0 + min(members.n_points, 10)))
+    return np.asarray(np.exp(found.x) * shrink * spread)

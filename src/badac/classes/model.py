@@ -1,0 +1,71 @@
+"""What a class model is: a weighted set of curves with error bars, learned from the class's members.
+
+A class model is a frozen dataclass; `fit` returns a fitted copy. Mixtures and wrappers of class models are class models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.data.measurements import Measurements
+from badac.noise.model import Noise
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What all training objects together say of each point: where a class looks when its own members say too little.
+
+    Attributes
+    ----------
+    centre : (m,)
+        Mean of the point over all training objects; 0 where nobody observed it.
+    scale : (m,)
+        Its standard deviation, noise included, always positive; where nobody's data tell, a scale of the other points.
+    lower, upper : float
+        The smallest and the largest value of all points.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    lower: float
+    upper: float
+
+    @classmethod
+    def of(cls, objects: Measurements) -> Surroundings:
+        """Summarise the training objects of all classes."""
+        count = objects.observed.sum(axis=0)
+        safe = np.maximum(count, 1)
+        centre = np.nansum(objects.values, axis=0) / safe
+        spread = np.sqrt(np.nansum((objects.values - centre) ** 2, axis=0) / safe)
+        known = spread[spread > 0]
+        fallback = float(np.median(known)) if known.size else 1.0
+        scale = np.where(spread > 1e-12 * np.maximum(np.abs(centre), fallback), spread, fallback)
+        seen = objects.values[objects.observed]
+        lower, upper = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
+        return cls(centre, scale, lower, upper)
+
+
+@runtime_checkable
+class ClassModel(Protocol):
+    """A class of objects, as a density over noisy objects."""
+
+    def fit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        surroundings: Surroundings | None = None,
+    ) -> Self:
+        """Return a copy that has learned from the members (k, m)."""
+
+    def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        """Return (n,): log P(object | class), the objects' own noise included."""
+
+    def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
+        """Return (k,): log P(member | class learned from the other members)."""

@@ -1,0 +1,207 @@
+"""The container: noisy objects, each a row of values with error bars.
+
+Objects are rows, points are columns. A point has a value, one standard deviation (or the object a covariance) and, where
+the points have an order, a coordinate. NaN value or infinite sigma: missing. Zero sigma: exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from badac.data.validation import (
+    BoolArray,
+    FloatArray,
+    any_nan,
+    check_at,
+    check_covariance,
+    check_sigma,
+    check_values,
+    largest,
+)
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Measurements:
+    """Values with error bars, for ``n`` objects of ``m`` points.
+
+    It slices and indexes along the objects as scikit-learn needs, so it goes as ``X`` through ``cross_val_score``,
+    ``GridSearchCV``, ``train_test_split`` and pipelines without losing its error bars.
+
+    Parameters
+    ----------
+    values : (n, m) array-like
+        What was measured. NaN: missing.
+    sigma : scalar, (m,) or (n, m) array-like, optional
+        One standard deviation per value. Infinite: missing; 0: exact. Without `sigma` and `covariance` the values count
+        as exact (`has_errors` is False).
+    covariance : (m, m) or (n, m, m) array-like, optional
+        Instead of `sigma`, for correlated errors: shared by all objects or one per object.
+    at : (m,) or (n, m) array-like, optional
+        Coordinates of the points (time, phase, wavelength).
+
+    Attributes
+    ----------
+    values : (n, m)
+        NaN where missing. Read-only.
+    sigma : (n, m)
+        Infinite where missing, zero if there are no errors. Read-only.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> stars = Measurements([[1.0, 2.0], [3.0, float("nan")]], sigma=0.1)
+    >>> stars
+    Measurements(2 objects x 2 points, 1 missing, with sigma)
+    >>> stars[1:].observed
+    array([[ True, False]])
+    """
+
+    values: FloatArray
+    sigma: FloatArray
+    covariance: FloatArray | None
+    at: FloatArray | None
+    has_errors: bool
+
+    def __init__(
+        self, values: Any, sigma: Any = None, *, covariance: Any = None, at: Any = None
+    ) -> None:
+        if sigma is not None and covariance is not None:
+            raise ValueError(
+                "Give `sigma` or `covariance`, not both: the standard deviations are the covariance's diagonal."
+            )
+        checked = check_values(values)
+        has_errors = sigma is not None or covariance is not None
+        full: FloatArray | None = None
+        if covariance is not None:
+            full = check_covariance(covariance, checked)
+            spread = np.sqrt(np.diagonal(full, axis1=-2, axis2=-1))
+        else:
+            spread = check_sigma(0.0 if sigma is None else sigma, checked)
+        spread = np.broadcast_to(spread, checked.shape)
+        if any_nan(checked) or largest(spread) == np.inf:
+            missing = np.isnan(checked) | np.isinf(spread)
+            # Both say "missing" in their own way, so that either array alone is enough to know.
+            checked = np.where(missing, np.nan, checked)
+            spread = np.where(missing, np.inf, spread)
+        coordinates = None if at is None else check_at(at, checked)
+        self._set(checked, spread, full, coordinates, has_errors)
+
+    def _set(
+        self,
+        values: FloatArray,
+        sigma: FloatArray,
+        covariance: FloatArray | None,
+        at: FloatArray | None,
+        has_errors: bool,
+    ) -> None:
+        for name, array in (("values", values), ("sigma", sigma), ("covariance", covariance), ("at", at)):
+            if array is not None:
+                array = array.view()
+                array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "has_errors", has_errors)
+
+    @classmethod
+    def _trusted(
+        cls,
+        values: FloatArray,
+        sigma: FloatArray,
+        covariance: FloatArray | None = None,
+        at: FloatArray | None = None,
+        has_errors: bool = True,
+    ) -> Measurements:
+        """Build from arrays that already keep the promises of the class, without checking them again."""
+        made = object.__new__(cls)
+        made._set(values, sigma, covariance, at, has_errors)
+        return made
+
+    @property
+    def observed(self) -> BoolArray:
+        """(n, m), True where a point was measured."""
+        return ~np.isnan(self.values)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no point is missing."""
+        return not any_nan(self.values)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, m = self.values.shape
+        return n, m
+
+    @property
+    def ndim(self) -> int:
+        return 2
+
+    @property
+    def n_objects(self) -> int:
+        return self.values.shape[0]
+
+    @property
+    def n_points(self) -> int:
+        return self.values.shape[1]
+
+    def __len__(self) -> int:
+        return self.n_objects
+
+    def __getitem__(self, key: Any) -> Measurements:
+        """Select objects by a slice, an integer, a boolean mask or an array of integers; always a `Measurements`."""
+        rows, columns = self._split_key(key)
+        if isinstance(rows, int | np.integer):
+            if not -self.n_objects <= rows < self.n_objects:
+                raise IndexError(f"object {rows} is out of range: there are {self.n_objects} objects.")
+            rows = slice(int(rows), int(rows) + 1 if rows != -1 else None)
+        covariance = self.covariance
+        if covariance is not None and covariance.ndim == 3:
+            covariance = covariance[rows]
+        at = self.at
+        if at is not None and at.ndim == 2:
+            at = at[rows]
+        picked = Measurements._trusted(self.values[rows], self.sigma[rows], covariance, at, self.has_errors)
+        return picked if columns is None else picked.points(columns)
+
+    @staticmethod
+    def _split_key(key: Any) -> tuple[Any, Any]:
+        if not isinstance(key, tuple):
+            return key, None
+        if len(key) == 2 and key[1] is Ellipsis:
+            return key[0], None
+        if len(key) == 2:
+            every = isinstance(key[1], slice) and key[1] == slice(None)
+            return key[0], (None if every else key[1])
+        raise IndexError(f"a Measurements is indexed by objects and points: got {len(key)} indices.")
+
+    def points(self, key: Any) -> Measurements:
+        """Select points (columns) by a slice, a mask or an array of integers."""
+        key = np.arange(self.n_points)[key]
+        key = np.atleast_1d(key)
+        covariance = None if self.covariance is None else self.covariance[..., key[:, None], key]
+        at = None if self.at is None else self.at[..., key]
+        return Measurements._trusted(self.values[:, key], self.sigma[:, key], covariance, at, self.has_errors)
+
+    def with_sigma(self, sigma: FloatArray) -> Measurements:
+        """Return the same values with other standard deviations (n, m); a covariance is dropped."""
+        return Measurements(self.values, np.where(self.observed, sigma, np.inf), at=self.at)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        # A scaler in a pipeline would otherwise turn the object into bare values, and the error bars would be gone
+        # without a word.
+        raise TypeError(
+            "a Measurements does not turn into an array by itself, since its error bars would be lost. "
+            "Use .values and .sigma, and transform both (scaling by c scales sigma by |c|)."
+        )
+
+    def __repr__(self) -> str:
+        n, m = self.shape
+        missing = int(n * m - self.observed.sum())
+        errors = (
+            "without errors"
+            if not self.has_errors
+            else ("with sigma" if self.covariance is None else "with covariance")
+        )
+        gaps = f", {missing} missing" if missing else ""
+        return f"Measurements({n} objects x {m} points{gaps}, {errors})"
