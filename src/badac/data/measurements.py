@@ -6,6 +6,7 @@ the points have an order, a coordinate. NaN value or infinite sigma: missing. Ze
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -65,9 +66,7 @@ class Measurements:
     at: FloatArray | None
     has_errors: bool
 
-    def __init__(
-        self, values: Any, sigma: Any = None, *, covariance: Any = None, at: Any = None
-    ) -> None:
+    def __init__(self, values: Any, sigma: Any = None, *, covariance: Any = None, at: Any = None) -> None:
         if sigma is not None and covariance is not None:
             raise ValueError(
                 "Give `sigma` or `covariance`, not both: the standard deviations are the covariance's diagonal."
@@ -205,3 +204,44 @@ class Measurements:
         )
         gaps = f", {missing} missing" if missing else ""
         return f"Measurements({n} objects x {m} points{gaps}, {errors})"
+
+
+def concatenate(parts: Sequence[Measurements]) -> Measurements:
+    """Put the objects of several `Measurements` with the same points one after the other."""
+    first = parts[0]
+    for number, part in enumerate(parts):
+        if part.n_points != first.n_points:
+            raise ValueError(
+                f"all parts must have the same points: part {number} has {part.n_points}, part 0 has {first.n_points}."
+            )
+        if part.has_errors != first.has_errors or (part.covariance is None) != (first.covariance is None):
+            raise ValueError(
+                f"all parts must have the same kind of errors: part {number} differs from part 0."
+            )
+        if (part.at is None) != (first.at is None):
+            raise ValueError(
+                f"all parts must have coordinates `at`, or none: part {number} differs from part 0."
+            )
+    covariance = _join([part.covariance for part in parts], [part.n_objects for part in parts], shared_ndim=2)
+    at = _join([part.at for part in parts], [part.n_objects for part in parts], shared_ndim=1)
+    return Measurements._trusted(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.sigma for part in parts]),
+        covariance,
+        at,
+        first.has_errors,
+    )
+
+
+def _join(arrays: Sequence[FloatArray | None], counts: Sequence[int], shared_ndim: int) -> FloatArray | None:
+    """Keep what is shared by all parts shared; otherwise one entry per object."""
+    present = [array for array in arrays if array is not None]
+    if not present:
+        return None
+    if all(array.ndim == shared_ndim and np.array_equal(array, present[0]) for array in present):
+        return present[0]
+    full = [
+        array if array.ndim > shared_ndim else np.broadcast_to(array, (count, *array.shape))
+        for array, count in zip(present, counts, strict=True)
+    ]
+    return np.concatenate(full)

@@ -61,7 +61,9 @@ def refuse(bad: BoolArray, array: FloatArray, requirement: str, fix: str) -> Non
     row, column = (int(index) for index in np.argwhere(bad)[0])
     more = int(bad.sum()) - 1
     others = f" (and {more} more)" if more else ""
-    raise ValueError(f"{requirement}: got {array[row, column]} at object {row}, point {column}{others}. {fix}")
+    raise ValueError(
+        f"{requirement}: got {array[row, column]} at object {row}, point {column}{others}. {fix}"
+    )
 
 
 def check_values(values: Any) -> FloatArray:

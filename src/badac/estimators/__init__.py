@@ -1,1 +1,6 @@
+"""The scikit-learn estimators."""
 
+from badac.estimators.classifier import BADACClassifier
+from badac.estimators.door import MissingErrorsWarning
+
+__all__ = ["BADACClassifier", "MissingErrorsWarning"]

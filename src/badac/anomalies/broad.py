@@ -1,0 +1,34 @@
+"""A broad normalised Gaussian: the true value of every point scatters around the data's mean, widely.
+
+``P(d | anomaly) = prod_j N(d_j ; centre_j , (times x scale_j)^2 + sigma_dj^2)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from badac.anomalies.model import FloatArray, Known
+from badac.data.measurements import Measurements
+
+
+@dataclass(frozen=True, eq=False)
+class Broad:
+    """A Gaussian of `times` the spread of all training objects at each point."""
+
+    times: float = 2.0
+    centre: FloatArray | None = None
+    width: FloatArray | None = None
+
+    def fit(self, known: Known, rng: np.random.Generator) -> Self:
+        around = known.surroundings
+        return replace(self, centre=around.centre, width=self.times * around.scale)
+
+    def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
+        assert self.centre is not None and self.width is not None, "fit first"
+        variance = np.where(objects.observed, objects.sigma, 0.0) ** 2 + self.width**2
+        residual = np.where(objects.observed, objects.values - self.centre, 0.0)
+        density = residual**2 / variance + np.log(2.0 * np.pi * variance)
+        return np.asarray(-0.5 * np.where(objects.observed, density, 0.0).sum(axis=1))

@@ -1,0 +1,53 @@
+"""What an anomaly model is: one more class, which knows the known ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.classes.model import ClassModel, Surroundings
+from badac.data.measurements import Measurements
+from badac.noise.model import Noise
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The known classes that an anomaly is measured against.
+
+    Attributes
+    ----------
+    training : Measurements
+        (n, m), the members of all classes.
+    label : (n,) int
+        Index of each member's class.
+    models : tuple of ClassModel
+        The fitted classes.
+    log_prior : (k,)
+        Their log priors.
+    anomaly_prior : float
+        Prior probability that an object belongs to none of them.
+    """
+
+    training: Measurements
+    label: npt.NDArray[np.int64]
+    models: tuple[ClassModel, ...]
+    log_prior: FloatArray
+    anomaly_prior: float
+    noise: Noise
+    surroundings: Surroundings
+
+
+@runtime_checkable
+class AnomalyModel(Protocol):
+    """A density over objects that belong to no known class."""
+
+    def fit(self, known: Known, rng: np.random.Generator) -> Self:
+        """Return a copy that knows what the known classes are."""
+
+    def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
+        """Return (n,): log P(object | anomaly). `log_known` (n, k) are its evidences under the known classes."""

@@ -1,0 +1,265 @@
+"""The scikit-learn face of the walk: validate, walk, return. No formula lives here."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from badac.anomalies import AnomalyModel, Known
+from badac.classes import ClassModel, Surroundings
+from badac.data.measurements import Measurements, concatenate
+from badac.estimators.choices import ANOMALY_MODELS, CLASS_MODELS, NOISE_MODELS, choose
+from badac.estimators.door import to_measurements, warn_if_errors_are_missing
+from badac.evidence import log_evidence
+from badac.noise import Noise
+from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
+from badac.ranking import Ranking, strangest_first
+from badac.threads import n_threads
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Bayesian anomaly detection and classification of noisy objects.
+
+    Every feature of every training and test object may have an uncertainty. The answer is a calibrated probability for
+    each known class, and for "none of them".
+
+    Parameters
+    ----------
+    class_model : {"auto", "instances"} or ClassModel
+        What a class is. "instances": every member is a curve, flat prior (the paper's equation).
+    noise : {"gaussian"} or Noise
+        How measurements scatter.
+    anomaly : {"auto", "tophat", "broad", "contamination", "evidence"} or AnomalyModel
+        What an anomaly is. "evidence": no anomaly class, rank by the total evidence of the known classes.
+    priors : None, "uniform", mapping or sequence
+        Prior probabilities of the known classes; the training frequencies by default.
+    anomaly_prior : float
+        Prior probability that an object belongs to no known class.
+    n_jobs : int, optional
+        Threads; None is one, -1 all cores.
+    random_state : int, RandomState or None
+        Seed of what is drawn at random during fit.
+
+    Attributes
+    ----------
+    classes_ : (k,)
+        Labels, sorted.
+    class_models_ : tuple of ClassModel
+        The fitted classes, in the order of `classes_`.
+    class_log_prior_ : (k,)
+    anomaly_model_ : AnomalyModel or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> rng = np.random.default_rng(0)
+    >>> label = np.repeat([0, 1], 50)
+    >>> curves = Measurements(label[:, None] + 0.2 * rng.standard_normal((100, 5)), sigma=0.2)
+    >>> model = BADACClassifier().fit(curves, label)
+    >>> new = Measurements([[0.9, 1.1, 0.8, 1.2, 1.0], [0.1, -0.2, 2.9, 0.1, 0.0]], sigma=0.2)
+    >>> model.predict(new)
+    array([1, 0])
+    >>> model.rank(new).objects
+    array([1, 0])
+    """
+
+    def __init__(
+        self,
+        class_model: str | ClassModel = "auto",
+        noise: str | Noise = "gaussian",
+        anomaly: str | AnomalyModel = "auto",
+        priors: Any = None,
+        anomaly_prior: float = 0.01,
+        nuisance: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.class_model = class_model
+        self.noise = noise
+        self.anomaly = anomaly
+        self.priors = priors
+        self.anomaly_prior = anomaly_prior
+        self.nuisance = nuisance
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, *, X_err: Any = None) -> Self:
+        """Learn the classes from labelled noisy objects.
+
+        Parameters
+        ----------
+        X : Measurements, (n, m) array-like, DataFrame or astropy Table
+            A table may have ``name_err`` columns. NaN: missing.
+        y : (n,) array-like
+            Labels.
+        X_err : scalar, (m,) or (n, m) array-like, optional
+            One standard deviation of each value of an array `X`.
+        """
+        objects = to_measurements(self, X, X_err, reset=True)
+        return self._learn(objects, _labels(y, objects))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, X_err: Any = None) -> Self:
+        """Add labelled objects; labels not seen before become new classes.
+
+        The classes without new members keep their models as they are. `classes` is accepted for scikit-learn's sake and
+        needs not be given.
+        """
+        fresh = not hasattr(self, "classes_")
+        objects = to_measurements(self, X, X_err, reset=fresh)
+        label = _labels(y, objects)
+        if fresh:
+            return self._learn(objects, label)
+        if objects.has_errors != self.fitted_with_errors_:
+            raise ValueError(
+                "partial_fit needs errors exactly if fit had them: got objects "
+                f"{'with' if objects.has_errors else 'without'} errors."
+            )
+        merged = concatenate([self.training_, objects])
+        return self._learn(merged, np.concatenate([self.training_label_, label]), touched=set(label.tolist()))
+
+    def _learn(self, objects: Measurements, label: npt.NDArray[Any], touched: set[Any] | None = None) -> Self:
+        if not 0 < self.anomaly_prior < 1:
+            raise ValueError(f"`anomaly_prior` must be between 0 and 1: got {self.anomaly_prior!r}.")
+        if self.nuisance is not None:
+            raise ValueError(f"`nuisance` must be None: got {self.nuisance!r}.")
+        class_model = choose("class_model", self.class_model, CLASS_MODELS, ClassModel)
+        noise = choose("noise", self.noise, NOISE_MODELS, Noise)
+        anomaly = choose("anomaly", self.anomaly, ANOMALY_MODELS, AnomalyModel)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        rng = np.random.default_rng(seed)
+        before = {} if touched is None else dict(zip(self.classes_.tolist(), self.class_models_, strict=True))
+
+        classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
+        surroundings = Surroundings.of(objects)
+        models = []
+        for number, name in enumerate(classes.tolist()):
+            if touched is not None and name not in touched:
+                models.append(before[name])
+            else:
+                models.append(class_model.fit(objects[index == number], noise, rng, surroundings))
+        log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
+        known = Known(
+            objects, index.astype(np.int64), tuple(models), log_prior, self.anomaly_prior, noise, surroundings
+        )
+        self.classes_ = classes
+        self.class_models_ = tuple(models)
+        self.class_log_prior_ = log_prior
+        self.anomaly_model_ = None if anomaly is None else anomaly.fit(known, rng)
+        self.fitted_with_errors_ = objects.has_errors
+        self.training_ = objects
+        self.training_label_ = label
+        return self
+
+    # -- the known classes -------------------------------------------------------------------------------------------
+
+    def log_evidence(self, X: Any, *, X_err: Any = None) -> FloatArray:
+        """Return (n, k): log P(object | class), class priors not included."""
+        return self._log_evidence(self._objects(X, X_err))
+
+    def predict_log_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
+        """Return (n, k): log probabilities of the known classes."""
+        return log_posterior(self._log_evidence(self._objects(X, X_err)), self.class_log_prior_)
+
+    def predict_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
+        """Return (n, k): probabilities of the known classes, columns in the order of `classes_`."""
+        return np.asarray(
+            np.exp(log_posterior(self._log_evidence(self._objects(X, X_err)), self.class_log_prior_))
+        )
+
+    def predict(self, X: Any, *, X_err: Any = None) -> npt.NDArray[Any]:
+        """Return (n,): the most probable known class."""
+        evidence = self._log_evidence(self._objects(X, X_err))
+        return np.asarray(self.classes_[log_posterior(evidence, self.class_log_prior_).argmax(axis=1)])
+
+    # -- the anomaly -------------------------------------------------------------------------------------------------
+
+    def score_samples(self, X: Any, *, X_err: Any = None) -> FloatArray:
+        """Return (n,): ``log sum_k P(d | k) P(k)``; scikit-learn's sign, low = strange."""
+        return log_total(self._log_evidence(self._objects(X, X_err)), self.class_log_prior_)
+
+    def anomaly_score(self, X: Any, *, X_err: Any = None) -> FloatArray:
+        """Return (n,): how strange an object is, high = strange; what `rank` sorts by.
+
+        The posterior log odds of the anomaly; with ``anomaly="evidence"`` minus the total log evidence.
+        """
+        objects = self._objects(X, X_err)
+        return self._score(objects, self._log_evidence(objects))
+
+    def anomaly_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
+        """Return (n,): posterior probability that the object belongs to no known class."""
+        objects = self._objects(X, X_err)
+        if self.anomaly_model_ is None:
+            raise ValueError(
+                'anomaly="evidence" ranks by the evidence of the known classes and has no anomaly class, so no '
+                "probability. Use anomaly_score, or fit with another `anomaly`."
+            )
+        return probability(self._score(objects, self._log_evidence(objects)))
+
+    def rank(self, X: Any, *, X_err: Any = None) -> Ranking:
+        """Return a table of the objects, strangest first."""
+        objects = self._objects(X, X_err)
+        evidence = self._log_evidence(objects)
+        score = self._score(objects, evidence)
+        posterior = log_posterior(evidence, self.class_log_prior_)
+        order = strangest_first(score)
+        best = posterior.argmax(axis=1)
+        return Ranking(
+            objects=order,
+            score=score[order],
+            anomaly_proba=None if self.anomaly_model_ is None else probability(score[order]),
+            label=self.classes_[best[order]],
+            label_proba=np.exp(posterior[order, best[order]]),
+        )
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _objects(self, X: Any, X_err: Any) -> Measurements:
+        check_is_fitted(self)
+        objects = to_measurements(self, X, X_err, reset=False)
+        warn_if_errors_are_missing(objects, self.fitted_with_errors_)
+        return objects
+
+    def _log_evidence(self, objects: Measurements) -> FloatArray:
+        return log_evidence(self.class_models_, objects, n_threads=n_threads(self.n_jobs))
+
+    def _score(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
+        known = log_total(evidence, self.class_log_prior_)
+        if self.anomaly_model_ is None:
+            return -known
+        anomaly = self.anomaly_model_.log_evidence(objects, evidence, n_threads=n_threads(self.n_jobs))
+        return anomaly_log_odds(anomaly, known, self.anomaly_prior)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _labels(y: Any, objects: Measurements) -> npt.NDArray[Any]:
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: BADACClassifier learns from labels."
+        )
+    label = column_or_1d(y, warn=True)
+    check_classification_targets(label)
+    check_consistent_length(objects, label)
+    if label.dtype.kind == "O":
+        missing = np.array([value is None or value != value for value in label])
+        if missing.any():
+            raise ValueError(
+                f"`y` must have a label for every object: got {label[missing][0]!r} at object "
+                f"{int(np.argmax(missing))}. Leave unlabelled objects out."
+            )
+        label = label.astype(str)
+    return np.asarray(label)

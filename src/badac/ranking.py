@@ -1,0 +1,97 @@
+"""Ranking: what to look at first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Objects sorted by how strange they are, strangest first.
+
+    Attributes
+    ----------
+    objects : (n,) int
+        Row of each object in the data that were ranked.
+    score : (n,)
+        Log odds of the anomaly, or minus the log evidence where there is no anomaly class; high = strange.
+    anomaly_proba : (n,) or None
+        Posterior probability of the anomaly.
+    label : (n,)
+        The known class that fits best.
+    label_proba : (n,)
+        Its probability among the known classes.
+    """
+
+    objects: IntArray
+    score: FloatArray
+    anomaly_proba: FloatArray | None
+    label: npt.NDArray[Any]
+    label_proba: FloatArray
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns in reading order."""
+        out: dict[str, npt.NDArray[Any]] = {
+            "rank": np.arange(1, len(self) + 1),
+            "object": self.objects,
+            "score": self.score,
+        }
+        if self.anomaly_proba is not None:
+            out["anomaly_proba"] = self.anomaly_proba
+        return out | {"class": self.label, "class_proba": self.label_proba}
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame (needs the extra `io`)."""
+        import pandas
+
+        return pandas.DataFrame(self.columns())
+
+    def head(self, n: int = 10) -> Ranking:
+        """Return the n strangest."""
+        return Ranking(
+            self.objects[:n],
+            self.score[:n],
+            None if self.anomaly_proba is None else self.anomaly_proba[:n],
+            self.label[:n],
+            self.label_proba[:n],
+        )
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        columns = self.columns()
+        for row in range(len(self)):
+            yield {name: column[row] for name, column in columns.items()}
+
+    def __str__(self) -> str:
+        columns = self.head(_ROWS_SHOWN).columns()
+        cells = {
+            name: [f"{value:.4g}" if column.dtype.kind == "f" else str(value) for value in column]
+            for name, column in columns.items()
+        }
+        widths = {name: max([len(name), *(len(cell) for cell in column)]) for name, column in cells.items()}
+        lines = ["  ".join(name.rjust(widths[name]) for name in cells)]
+        for row in range(min(len(self), _ROWS_SHOWN)):
+            lines.append("  ".join(column[row].rjust(widths[name]) for name, column in cells.items()))
+        if len(self) > _ROWS_SHOWN:
+            lines.append(f"... {len(self) - _ROWS_SHOWN} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Ranking({len(self)} objects, strangest first)\n{self}"
+
+
+def strangest_first(score: FloatArray) -> IntArray:
+    """Return the order of falling score; ties keep the order of the data."""
+    return np.argsort(-score, kind="stable").astype(np.int64)
