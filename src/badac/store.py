@@ -1,6 +1,6 @@
-"""Model files: arrays plus a JSON header, versioned and checksummed. Loading runs no code from the file.
+r"""Model files: arrays plus a JSON header, versioned and checksummed. Loading runs no code from the file.
 
-Layout: ``BADAC\\0`` magic, format version (uint32), header length (uint64), SHA-256 of all that follows, the JSON header,
+Layout: ``BADAC\0`` magic, format version (uint32), header length (uint64), SHA-256 of all that follows, the JSON header,
 the arrays' raw bytes one after the other. The header describes the model as a tree: plain JSON values, arrays by number,
 and dataclasses by a name that must be in the table `STORABLE` below. Files are written to a temporary name and renamed, so
 that an interrupted save leaves the old file as it was.
@@ -73,7 +73,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     header = json.dumps({"tree": tree, "arrays": specs}, allow_nan=False).encode()
     digest = hashlib.sha256(header)
     for array in arrays:
-        digest.update(memoryview(array).cast("B") if array.size else b"")
+        digest.update(_bytes(array))
     target = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -81,7 +81,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             file.write(_PREFIX.pack(_MAGIC, FORMAT_VERSION, len(header), digest.digest()))
             file.write(header)
             for array in arrays:
-                file.write(memoryview(array).cast("B") if array.size else b"")
+                file.write(_bytes(array))
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
@@ -125,6 +125,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
+def _bytes(array: npt.NDArray[Any]) -> memoryview:
+    """Return the memory of a contiguous array, without a copy."""
+    return array.reshape(-1).view(np.uint8).data
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -152,7 +157,7 @@ def _encode(value: Any, arrays: list[npt.NDArray[Any]], where: str) -> Any:
             ]
         }
     name = type(value).__name__
-    if STORABLE.get(name) is type(value):
+    if STORABLE.get(name) is type(value) and dataclasses.is_dataclass(value):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         return {"part": name, "fields": {k: _encode(v, arrays, f"{where}.{k}") for k, v in fields.items()}}
     raise TypeError(
@@ -211,7 +216,7 @@ def _decode(value: Any, arrays: list[npt.NDArray[Any]]) -> Any:
         raise ModelFileError(
             f"{cls.__name__} has the fields {sorted(expected)}; the file has {sorted(given)}."
         )
-    made = object.__new__(cls)
+    made: Any = object.__new__(cls)
     for name, item in given.items():
         object.__setattr__(made, name, item)
     return made

@@ -138,11 +138,11 @@ class Measurements:
 
     @property
     def n_objects(self) -> int:
-        return self.values.shape[0]
+        return int(self.values.shape[0])
 
     @property
     def n_points(self) -> int:
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def __len__(self) -> int:
         return self.n_objects

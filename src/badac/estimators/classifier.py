@@ -72,6 +72,14 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([1, 0])
     """
 
+    classes_: npt.NDArray[Any]
+    class_models_: tuple[ClassModel, ...]
+    class_log_prior_: FloatArray
+    anomaly_model_: AnomalyModel | None
+    fitted_with_errors_: bool
+    training_: Measurements
+    training_label_: npt.NDArray[Any]
+
     def __init__(
         self,
         class_model: str | ClassModel = "auto",
@@ -138,7 +146,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         anomaly = choose("anomaly", self.anomaly, ANOMALY_MODELS, AnomalyModel)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
-        before = {} if touched is None else dict(zip(self.classes_.tolist(), self.class_models_, strict=True))
+        before: dict[Any, ClassModel] = {}
+        if touched is not None:
+            before = dict(zip(self.classes_.tolist(), self.class_models_, strict=True))
 
         classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
         surroundings = Surroundings.of(objects)

@@ -1,0 +1,43 @@
+# Two commands for a fresh machine with Python >= 3.11, make and a C++ compiler:
+#   make demo   installs into .venv, runs the main job on generated data and writes a report
+#   make test   the same environment; linters, types, layers, tests, doctests, README
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+NATIVE := $(wildcard src/native/*) CMakeLists.txt pyproject.toml
+
+# The suite starts no threads of its own accord: one BLAS thread a process keeps timings and memory honest.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export MPLBACKEND := Agg
+
+.PHONY: demo test lint unit install clean
+
+install: $(STAMP)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("badac needs Python >= 3.11, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(STAMP): $(BIN)/python $(NATIVE)
+	$(BIN)/python -m pip install --quiet -e ".[test]"
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/badac demo -o demo
+
+test: lint unit
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf $(VENV) build demo reproduction
