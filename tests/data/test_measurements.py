@@ -35,7 +35,11 @@ def test_sigma_is_shared_by_broadcasting(sigma: object) -> None:
         ([1.0, 2.0], {}, r"two dimensions.*shape \(2,\)"),
         (np.zeros((2, 0)), {}, "at least one point"),
         ([[1.0, np.inf]], {}, "finite.*got inf at object 0, point 1"),
-        ([[1.0, 2.0]], {"sigma": [[0.1, -0.1]]}, "`sigma` must be >= 0 where measured: got -0.1 at object 0, point 1"),
+        (
+            [[1.0, 2.0]],
+            {"sigma": [[0.1, -0.1]]},
+            "`sigma` must be >= 0 where measured: got -0.1 at object 0, point 1",
+        ),
         ([[1.0, 2.0]], {"sigma": [[0.1, np.nan]]}, "must be a number.*object 0, point 1"),
         ([[1.0, 2.0]], {"sigma": [[0.1, 0.1, 0.1]]}, "shape"),
         (np.zeros((2, 3)), {"sigma": np.zeros((3, 2))}, r"\(2, 3\).*\(3, 2\)"),
@@ -84,7 +88,8 @@ def everything() -> Measurements:
 
 
 @pytest.mark.parametrize(
-    "key", [slice(1, 4), slice(None, None, -1), [0, 2], np.array([True] * 3 + [False] * 3), 2, -1, np.int64(3)]
+    "key",
+    [slice(1, 4), slice(None, None, -1), [0, 2], np.array([True] * 3 + [False] * 3), 2, -1, np.int64(3)],
 )
 def test_indexing_selects_objects_whole(key: object) -> None:
     whole, rows = everything(), np.atleast_1d(np.arange(6)[key])
@@ -135,6 +140,9 @@ def test_concatenate_refuses_what_does_not_fit() -> None:
 
 
 def test_repr_says_what_matters() -> None:
-    assert repr(Measurements([[1.0, np.nan]], 0.1)) == "Measurements(1 objects x 2 points, 1 missing, with sigma)"
+    assert (
+        repr(Measurements([[1.0, np.nan]], 0.1))
+        == "Measurements(1 objects x 2 points, 1 missing, with sigma)"
+    )
     assert "without errors" in repr(Measurements([[1.0]]))
     assert "with covariance" in repr(everything())

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -262,14 +262,15 @@ def _labels(y: Any, objects: Measurements) -> npt.NDArray[Any]:
             "requires y to be passed, but the target y is None: BADACClassifier learns from labels."
         )
     label = column_or_1d(y, warn=True)
-    check_classification_targets(label)
     check_consistent_length(objects, label)
+    missing = np.array([value is None or value != value for value in label.tolist()])
+    if missing.any():
+        raise ValueError(
+            f"`y` must have a label for every object (Input y contains NaN): got {label[missing][0]!r} at object "
+            f"{int(np.argmax(missing))}. Leave unlabelled objects out."
+        )
+    assert_all_finite(label, input_name="y")
+    check_classification_targets(label)
     if label.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in label])
-        if missing.any():
-            raise ValueError(
-                f"`y` must have a label for every object: got {label[missing][0]!r} at object "
-                f"{int(np.argmax(missing))}. Leave unlabelled objects out."
-            )
-        label = label.astype(str)
+        label = label.astype(str) if isinstance(label[0], str) else np.array(label.tolist())
     return np.asarray(label)

@@ -1,0 +1,92 @@
+"""The paper's anomaly models: densities that integrate to one, and the fraction that is flagged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from badac import BADACClassifier, Measurements
+from badac.anomalies import Broad, Contamination, Known, Seen, TopHat
+from badac.anomalies.contamination import flagging_height
+from badac.classes import Instances, Surroundings
+from badac.noise import Gaussian
+
+
+def known(values: np.ndarray, sigma: float = 0.1) -> Known:
+    training = Measurements(values, sigma)
+    model = Instances().fit(training, Gaussian(), np.random.default_rng(0))
+    label = np.zeros(len(values), dtype=np.int64)
+    around = Surroundings.of(training)
+    return Known(training, label, (model,), np.zeros(1), 0.01, Gaussian(), around)
+
+
+NOTHING = np.zeros((1, 1))
+
+
+@pytest.mark.parametrize("anomaly", [TopHat(), TopHat(times=5), Broad(), Broad(times=4)])
+@pytest.mark.parametrize("sigma", [0.05, 1.0])
+def test_density_integrates_to_one(anomaly: TopHat | Broad, sigma: float) -> None:
+    model = anomaly.fit(known(np.array([[0.0], [1.0]])), np.random.default_rng(0))
+    total = quad(
+        lambda d: np.exp(model.log_evidence(Measurements([[d]], sigma), NOTHING)[0]),
+        -25,
+        25,
+        points=[-0.5, 1.5],
+        limit=400,
+    )[0]
+    assert total == pytest.approx(1.0, abs=1e-6)
+
+
+def test_tophat_covers_twice_the_range_with_a_density_per_point() -> None:
+    model = TopHat().fit(known(np.array([[0.0, 1.0, 3.0], [0.5, 0.5, 4.0]])), np.random.default_rng(0))
+    assert (model.lower, model.upper) == (-2.0, 6.0)
+    inside = model.log_evidence(Measurements([[1.0, 2.0, 3.0]], 1e-3), NOTHING)[0]
+    assert inside == pytest.approx(-3 * np.log(8.0), abs=1e-9)
+    missing = model.log_evidence(Measurements([[1.0, np.nan, 3.0]], 1e-3), NOTHING)[0]
+    assert missing == pytest.approx(-2 * np.log(8.0), abs=1e-9)
+
+
+def test_tophat_beyond_its_edge_falls_off_but_is_finite() -> None:
+    model = TopHat().fit(known(np.array([[0.0], [1.0]])), np.random.default_rng(0))
+    far = model.log_evidence(Measurements([[2.0], [3.0], [1e6], [-1e6]], 0.0), NOTHING)
+    assert np.isfinite(far).all()
+    assert far[0] > far[1] > far[2]
+
+
+def test_tophat_of_constant_data_has_a_width() -> None:
+    model = TopHat().fit(known(np.ones((3, 2))), np.random.default_rng(0))
+    assert model.upper > model.lower
+
+
+def test_broad_is_the_wide_gaussian() -> None:
+    values = np.array([[0.0], [2.0]])
+    model = Broad(times=3.0).fit(known(values), np.random.default_rng(0))
+    found = model.log_evidence(Measurements([[5.0]], 0.4), NOTHING)[0]
+    assert found == pytest.approx(norm.logpdf(5.0, 1.0, np.hypot(3.0, 0.4)))
+
+
+def test_seen_anomalies_are_a_class_of_their_own(rng: np.random.Generator) -> None:
+    train = Measurements(rng.normal(0, 0.1, (100, 4)), 0.1)
+    seen = Measurements(rng.normal(2, 0.1, (5, 4)), 0.1)
+    model = BADACClassifier(anomaly=Seen(seen)).fit(train, np.zeros(100))
+    probability = model.anomaly_proba(Measurements([[2.0] * 4, [0.0] * 4], 0.1))
+    assert probability[0] > 0.99 and probability[1] < 1e-6
+    with pytest.raises(ValueError, match="as many points"):
+        BADACClassifier(anomaly=Seen(seen.points([0]))).fit(train, np.zeros(100))
+
+
+def test_contamination_flags_its_fraction_of_new_objects(rng: np.random.Generator) -> None:
+    n, fraction = 4000, 0.05
+    train = Measurements(rng.normal(0, 1, (n, 3)), 0.5)
+    new = Measurements(rng.normal(0, 1, (n, 3)), 0.5)
+    model = BADACClassifier(class_model="instances", anomaly=Contamination(fraction), anomaly_prior=0.2)
+    flagged = (model.fit(train, np.zeros(n)).anomaly_proba(new) > 0.5).mean()
+    # Two binomial errors: that of the quantile in training and that of the new objects.
+    assert abs(flagged - fraction) < 4 * np.sqrt(2 * fraction * (1 - fraction) / n)
+
+
+def test_flagging_height_is_the_quantile_even_with_underflow() -> None:
+    assert flagging_height(np.array([4.0, 1.0, 3.0, 2.0]), 0.25) == 1.0
+    assert np.isfinite(flagging_height(np.array([-np.inf, 1.0]), 0.5))
