@@ -1,0 +1,33 @@
+from typing import Any
+
+from badac._kernels.arguments import FloatArray, IntArray
+
+abi: int
+
+def levels() -> list[str]: ...
+def multiply_add_ns(level: str) -> float: ...
+def pair_logsumexp(
+    out: FloatArray,
+    d: FloatArray,
+    d_sigma: FloatArray,
+    y: FloatArray,
+    y_sigma: FloatArray,
+    extra_variance: FloatArray,
+    log_weights: FloatArray | None,
+    skip: IntArray | None,
+    n_threads: int,
+    screen: bool,
+    objects_per_block: int,
+    curves_per_block: int,
+    level: str,
+) -> Any: ...
+def pair_log_match(
+    out: FloatArray,
+    d: FloatArray,
+    d_sigma: FloatArray,
+    y: FloatArray,
+    y_sigma: FloatArray,
+    extra_variance: FloatArray,
+    n_threads: int,
+    level: str,
+) -> Any: ...

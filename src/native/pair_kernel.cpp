@@ -1,0 +1,253 @@
+// The inner loops of the pair kernel. Compiled once per instruction set; see simd.hpp for the rules that follow from that.
+#include "pair_kernel.hpp"
+
+#include "vmath.hpp"
+
+namespace badac {
+namespace BADAC_LEVEL {
+namespace {
+
+constexpr int kVectors = 2;  // vectors of curves in a tile; with two objects this makes four independent chains
+
+// sum_j r_j^2 / v_j and prod_j v_j as a fraction, point by point: num/den + r^2/v = (num v + r^2 den) / (den v). One division and
+// one logarithm then serve a whole group of points, and a pair costs four multiplications a point. `den` starts from the
+// mantissa left by the group before, so that the product of all variances is never lost.
+template <class T, int OBJECTS>
+void score_general(const ObjectPack<T>& pack, const T* tile, T* out, ptrdiff_t out_stride) {
+    typedef typename Simd<T>::Vec V;
+    constexpr int L = Simd<T>::lanes, W = kVectors * L;
+    V chi2[OBJECTS][kVectors], mantissa[OBJECTS][kVectors], exponent[OBJECTS][kVectors];
+    for (int o = 0; o < OBJECTS; ++o)
+        for (int c = 0; c < kVectors; ++c) {
+            chi2[o][c] = exponent[o][c] = broadcast<V>(T(0));
+            mantissa[o][c] = broadcast<V>(T(1));
+        }
+    const int32_t* point = pack.point;
+    const T* object = pack.data;
+    int p = 0;
+    for (int g = 0; g < pack.n_groups; ++g) {
+        V num[OBJECTS][kVectors], den[OBJECTS][kVectors];
+        for (int o = 0; o < OBJECTS; ++o)
+            for (int c = 0; c < kVectors; ++c) {
+                num[o][c] = broadcast<V>(T(0));
+                den[o][c] = mantissa[o][c];
+            }
+        for (const int end = pack.group_end[g]; p < end; ++p, object += 2 * OBJECTS) {
+            const T* curve = tile + size_t(point[p]) * (2 * W);
+            V y[kVectors], b[kVectors];
+            for (int c = 0; c < kVectors; ++c) {
+                y[c] = load<V>(curve + c * L);
+                b[c] = load<V>(curve + W + c * L);
+            }
+            for (int o = 0; o < OBJECTS; ++o) {
+                const V d = broadcast<V>(object[o]), a = broadcast<V>(object[OBJECTS + o]);
+                for (int c = 0; c < kVectors; ++c) {
+                    const V r = d - y[c], v = a + b[c];
+                    num[o][c] = fma(num[o][c], v, V((r * r) * den[o][c]));
+                    den[o][c] = den[o][c] * v;
+                }
+            }
+        }
+        for (int o = 0; o < OBJECTS; ++o)
+            for (int c = 0; c < kVectors; ++c) {
+                chi2[o][c] = chi2[o][c] + num[o][c] / den[o][c];
+                mantissa[o][c] = take_exponent<T>(den[o][c], exponent[o][c]);
+            }
+    }
+    for (int o = 0; o < OBJECTS; ++o)
+        for (int c = 0; c < kVectors; ++c) {
+            const V log_v = fma(exponent[o][c], broadcast<V>(T(0.69314718055994530942)), log_mantissa(mantissa[o][c]));
+            store(out + o * out_stride + c * L, V(broadcast<V>(T(-0.5)) * (chi2[o][c] + log_v)));
+        }
+}
+
+// sum_j w_j r_j^2 with the object's own weights: no square is expanded, so nothing cancels.
+template <class T, int OBJECTS>
+void score_shared(const ObjectPack<T>& pack, const T* tile, T* out, ptrdiff_t out_stride) {
+    typedef typename Simd<T>::Vec V;
+    constexpr int L = Simd<T>::lanes, W = kVectors * L;
+    V chi2[OBJECTS][kVectors];
+    for (int o = 0; o < OBJECTS; ++o)
+        for (int c = 0; c < kVectors; ++c) chi2[o][c] = broadcast<V>(T(0));
+    const T* object = pack.data;
+    for (int p = 0; p < pack.n_points; ++p, object += 2 * OBJECTS) {
+        const T* curve = tile + size_t(pack.point[p]) * W;
+        for (int o = 0; o < OBJECTS; ++o) {
+            const V d = broadcast<V>(object[o]), w = broadcast<V>(object[OBJECTS + o]);
+            for (int c = 0; c < kVectors; ++c) {
+                const V r = d - load<V>(curve + c * L);
+                chi2[o][c] = fma(V(r * w), r, chi2[o][c]);
+            }
+        }
+    }
+    for (int o = 0; o < OBJECTS; ++o)
+        for (int c = 0; c < kVectors; ++c) store(out + o * out_stride + c * L, V(broadcast<V>(T(-0.5)) * chi2[o][c]));
+}
+
+constexpr int kRows = 4;  // curves evaluated together, for independent chains
+
+template <bool MASKED>
+void score_rows_general(const RowObject& object, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* out) {
+    constexpr int L = Simd<double>::lanes;
+    for (int first = 0; first < n; first += kRows) {
+        const double* row[kRows];
+        VecD chi2[kRows], mantissa[kRows], exponent[kRows];
+        for (int i = 0; i < kRows; ++i) {
+            row[i] = rows + ptrdiff_t(list[first + i < n ? first + i : n - 1]) * (2 * padded);
+            chi2[i] = exponent[i] = broadcast<VecD>(0.0);
+            mantissa[i] = broadcast<VecD>(1.0);
+        }
+        int p = 0;
+        for (int g = 0; g < object.n_groups; ++g) {
+            VecD num[kRows], den[kRows];
+            for (int i = 0; i < kRows; ++i) {
+                num[i] = broadcast<VecD>(0.0);
+                den[i] = mantissa[i];
+            }
+            for (const int end = object.group_end[g]; p < end; p += L) {
+                const VecD d = load<VecD>(object.value + p), a = load<VecD>(object.variance + p);
+                for (int i = 0; i < kRows; ++i) {
+                    VecD r = d - load<VecD>(row[i] + p), b = load<VecD>(row[i] + padded + p);
+                    if (MASKED) {  // a missing point becomes r = 0, v = 1
+                        const IntD mask = load<IntD>(object.mask + p);
+                        r = same_bits<VecD>(IntD(same_bits<IntD>(r) & mask));
+                        b = same_bits<VecD>(IntD(same_bits<IntD>(b) & mask));
+                    }
+                    const VecD v = a + b;
+                    num[i] = fma(num[i], v, VecD((r * r) * den[i]));
+                    den[i] = den[i] * v;
+                }
+            }
+            for (int i = 0; i < kRows; ++i) {
+                chi2[i] = chi2[i] + num[i] / den[i];
+                mantissa[i] = take_exponent<double>(den[i], exponent[i]);
+            }
+        }
+        for (int i = 0; i < kRows && first + i < n; ++i) {
+            double sum = 0.0, product = 1.0, exponents = 0.0;
+            for (int l = 0; l < L; ++l) {
+                sum += chi2[i][l];
+                product *= mantissa[i][l];
+                exponents += exponent[i][l];
+            }
+            VecD extra = broadcast<VecD>(exponents);
+            const VecD unit = take_exponent<double>(broadcast<VecD>(product), extra);
+            const VecD log_v = fma(extra, broadcast<VecD>(0.69314718055994530942), log_mantissa(unit));
+            out[first + i] = -0.5 * (sum + log_v[0]);
+        }
+    }
+}
+
+template <bool MASKED>
+void score_rows_shared(const RowObject& object, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* out) {
+    constexpr int L = Simd<double>::lanes;
+    for (int first = 0; first < n; first += kRows) {
+        const double* row[kRows];
+        VecD chi2[kRows];
+        for (int i = 0; i < kRows; ++i) {
+            row[i] = rows + ptrdiff_t(list[first + i < n ? first + i : n - 1]) * padded;
+            chi2[i] = broadcast<VecD>(0.0);
+        }
+        for (int p = 0; p < padded; p += L) {  // a missing point has weight 0
+            const VecD d = load<VecD>(object.value + p), w = load<VecD>(object.variance + p);
+            for (int i = 0; i < kRows; ++i) {
+                const VecD r = d - load<VecD>(row[i] + p);
+                chi2[i] = fma(VecD(r * w), r, chi2[i]);
+            }
+        }
+        for (int i = 0; i < kRows && first + i < n; ++i) {
+            double sum = 0.0;
+            for (int l = 0; l < L; ++l) sum += chi2[i][l];
+            out[first + i] = -0.5 * sum;
+        }
+    }
+}
+
+void score_rows_general_any(const RowObject& o, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* out) {
+    (o.mask ? score_rows_general<true> : score_rows_general<false>)(o, rows, padded, list, n, out);
+}
+
+template <class T>
+T maximum(const T* x, int n) {
+    typedef typename Simd<T>::Vec V;
+    constexpr int L = Simd<T>::lanes;
+    V best = load<V>(x);
+    for (int i = L; i < n; i += L) best = larger(load<V>(x + i), best);
+    T out = best[0];
+    for (int l = 1; l < L; ++l) out = best[l] > out ? best[l] : out;
+    return out;
+}
+
+double exp_sum(const double* x, int n, double reference) {
+    constexpr int L = Simd<double>::lanes;
+    const VecD shift = broadcast<VecD>(reference), floor = broadcast<VecD>(-60.0);
+    VecD sum = broadcast<VecD>(0.0);
+    for (int i = 0; i < n; i += L) {
+        const VecD t = load<VecD>(x + i) - shift;
+        const IntD counts = t > floor;
+        if (lanes_set(counts)) sum = sum + select(counts, exp_negative(t), broadcast<VecD>(0.0));
+    }
+    double out = 0.0;
+    for (int l = 0; l < L; ++l) out += sum[l];
+    return out;
+}
+
+int split(const float* x, int n, float reference, float cut, int32_t* list, double* mass) {
+    constexpr int L = Simd<float>::lanes;
+    const VecF shift = broadcast<VecF>(reference), limit = broadcast<VecF>(cut);
+    // Beyond 80 nats a float's exp underflows, and the mass is nothing beside what is kept.
+    const VecF floor = broadcast<VecF>(reference - 80.0f);
+    VecF sum = broadcast<VecF>(0.0f);
+    int found = 0;
+    for (int i = 0; i < n; i += L) {
+        const VecF s = load<VecF>(x + i);
+        const IntF above_floor = s > floor;
+        if (!lanes_set(above_floor)) continue;
+        const IntF survives = s > limit;
+        unsigned bits = lanes_set(survives);
+        for (int l = 0; bits; ++l, bits >>= 1)
+            if (bits & 1u) list[found++] = i + l;
+        const VecF weight = select(above_floor, exp_negative(VecF(s - shift)), broadcast<VecF>(0.0f));
+        sum = sum + select(survives, broadcast<VecF>(0.0f), weight);
+    }
+    for (int l = 0; l < L; ++l) *mass += double(sum[l]);
+    return found;
+}
+
+double multiply_adds(int64_t n_vectors, int* lanes) {
+    constexpr int kChains = 10;
+    *lanes = Simd<double>::lanes;
+    VecD x[kChains];
+    for (int i = 0; i < kChains; ++i) x[i] = broadcast<VecD>(1.0 + i);
+    const VecD a = broadcast<VecD>(0.9999999), b = broadcast<VecD>(1e-9);
+    for (int64_t done = 0; done < n_vectors; done += kChains)
+        for (int i = 0; i < kChains; ++i) x[i] = fma(x[i], a, b);
+    double out = 0.0;
+    for (int i = 0; i < kChains; ++i) out += x[i][0];
+    return out;
+}
+
+const PairKernels kTable = {
+#define BADAC_STRING2(x) #x
+#define BADAC_STRING(x) BADAC_STRING2(x)
+    BADAC_STRING(BADAC_LEVEL),
+    kVectors * Simd<double>::lanes,
+    kVectors * Simd<float>::lanes,
+    {{score_general<double, 1>, score_general<double, 2>}, {score_shared<double, 1>, score_shared<double, 2>}},
+    {{score_general<float, 1>, score_general<float, 2>}, {score_shared<float, 1>, score_shared<float, 2>}},
+    {score_rows_general_any, score_rows_shared<false>},
+    maximum<double>,
+    maximum<float>,
+    exp_sum,
+    split,
+    multiply_adds,
+};
+
+}  // namespace
+}  // namespace BADAC_LEVEL
+
+#define BADAC_JOIN2(a, b) a##b
+#define BADAC_JOIN(a, b) BADAC_JOIN2(a, b)
+const PairKernels* BADAC_JOIN(pair_kernels_, BADAC_LEVEL)() { return &BADAC_LEVEL::kTable; }
+
+}  // namespace badac

@@ -1,0 +1,57 @@
+// What the inner loops of the pair kernel need, and the table of them that each instruction set offers.
+//
+// Plain structs of pointers: this header is shared by sources compiled for different CPUs (see simd.hpp).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace badac {
+
+constexpr int kRowStep = 8;  // points of a row are padded to, and grouped in, multiples of the widest vector of doubles
+constexpr int kMaxPack = 2;  // objects evaluated together against one tile
+
+// One or two objects with the same observed points.
+template <class T>
+struct ObjectPack {
+    int n_objects;         // 1 or 2
+    int n_points;          // observed points
+    const int32_t* point;  // (n_points) which points
+    const T* data;         // (n_points, 2, n_objects): value; variance, or weight 1/variance if curves share their errors
+    int n_groups;
+    const int32_t* group_end;  // (n_groups) the product of variances is kept in range within a group
+};
+
+// One object for the evaluation of single curves, its points in order and padded to a multiple of kRowStep.
+struct RowObject {
+    const double* value;     // (padded)
+    const double* variance;  // (padded) or the weights; 1 where missing or padded (weights: 0)
+    const int64_t* mask;     // (padded) all ones where observed, or null if all points are
+    int n_groups;
+    const int32_t* group_end;  // (n_groups) in points, multiples of kRowStep
+};
+
+// Scores are -1/2 sum_j (r_j^2 / v_j + log v_j) in the scaled units of the caller; without the log if errors are shared.
+struct PairKernels {
+    const char* name;
+    int tile_double, tile_float;  // curves in a tile
+    // [errors shared][n_objects - 1]; a tile is (points, 2, curves): value and variance; (points, curves) if errors are shared.
+    void (*score_double[2][kMaxPack])(const ObjectPack<double>&, const double* tile, double* out, ptrdiff_t out_stride);
+    void (*score_float[2][kMaxPack])(const ObjectPack<float>&, const float* tile, float* out, ptrdiff_t out_stride);
+    // Curves of a list, one by one: rows are (curves, 2, padded), or (curves, padded) if errors are shared.
+    void (*score_rows[2])(const RowObject&, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* out);
+    // Lengths are multiples of tile_double (tile_float).
+    double (*max_double)(const double* x, int n);
+    float (*max_float)(const float* x, int n);
+    // sum exp(x - reference) over what is above reference - 60
+    double (*exp_sum)(const double* x, int n, double reference);
+    // List what is >= cut; the mass of the rest, sum exp(x - reference), is added to *mass.
+    int (*split)(const float* x, int n, float reference, float cut, int32_t* list, double* mass);
+    // Multiply-adds of independent vectors, for measuring what the machine can do; returns a number that depends on all.
+    double (*multiply_adds)(int64_t n_vectors, int* lanes);
+};
+
+const PairKernels* pair_kernels_baseline();
+const PairKernels* pair_kernels_avx2();
+const PairKernels* pair_kernels_avx512();
+
+}  // namespace badac
