@@ -1,0 +1,88 @@
+"""How a verb speaks: consoles, progress with the time left, and errors as one clear sentence with an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+FAILED, INTERRUPTED = 1, 130
+
+
+def to_stdout() -> Console:
+    """Return the console for results; in a pipe it does not fold lines at an assumed width."""
+    return Console(width=None if sys.stdout.isatty() else 160)
+
+
+def to_stderr() -> Console:
+    """Return the console for everything that is not the result."""
+    return Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Turn what goes wrong inside into one sentence on standard error and an exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        to_stderr().print("\nInterrupted.")
+        raise typer.Exit(INTERRUPTED) from None
+    except ModuleNotFoundError as missing:
+        _fail(
+            f"the package {missing.name} is not installed: pip install 'badac[cli]' brings what the command line needs."
+        )
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        _fail(f"{error.strerror or error}{where}. Nothing half-written was left behind.")
+    except (ValueError, RuntimeError) as error:
+        _fail(str(error))
+
+
+def _fail(message: str) -> None:
+    to_stderr().print(f"[bold red]Error:[/] {_escaped(message)}", soft_wrap=True)
+    raise typer.Exit(FAILED) from None
+
+
+def _escaped(message: str) -> str:
+    return message.replace("[", r"\[")
+
+
+def progress(unit: str) -> Progress:
+    """Return a progress bar on standard error, for a terminal only; its total is in expected seconds of work."""
+    console = to_stderr()
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[done]}/{task.fields[of]} " + unit),
+        TimeLeft(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+class TimeLeft(ProgressColumn):
+    """The time left, from how long the finished share of the expected work took."""
+
+    max_refresh = 0.5
+
+    def render(self, task: Task) -> Text:
+        elapsed = task.elapsed or 0.0
+        if not task.total:
+            return Text("")
+        if task.completed:
+            left = elapsed / task.completed * (task.total - task.completed)
+        else:
+            left = max(task.total / task.fields.get("workers", 1) - elapsed, 0.0)
+        return Text(f"about {_duration(left)} left", style="cyan")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,88 @@
+"""Numbers in the documentation are written by the run that measured them, between two markers.
+
+<!-- reproduce:begin -->
+... everything here is replaced ...
+<!-- reproduce:end -->
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from badac.paper.kept import versions, write_whole
+from badac.paper.published import SETTINGS, TITLES
+from badac.paper.report import Reproduction
+from badac.paper.tables import Row, by_experiment, markdown, time_table
+
+BEGIN = "<!-- reproduce:begin -->"
+END = "<!-- reproduce:end -->"
+
+
+def write_documentation(run: Reproduction, path: Path) -> None:
+    """Replace what stands between the markers of a Markdown file by the tables of this run."""
+    text = check_markers(path)
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    write_whole(path, f"{before}{BEGIN}\n{tables(run)}\n{END}{after}")
+
+
+def check_markers(path: Path) -> str:
+    """Return the text of a Markdown file that has both markers, or raise a ValueError."""
+    text = path.read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise ValueError(
+            f"{path} must hold the lines {BEGIN} and {END} once each, in this order: the tables go between them."
+        )
+    return text
+
+
+def tables(run: Reproduction) -> str:
+    """Return the tables of a run as Markdown."""
+    rows = run.rows
+    seeds = f"{run.n_seeds} seeds, mean ± standard deviation" if run.n_seeds > 1 else "one seed"
+    listed = ", ".join(f"{name} {number}" for name, number in versions().items())
+    parts = [
+        f"Written by `{run.command}` ({listed}).",
+        f"{run.size.n_train:,} training and {run.size.n_test:,} test curves, 100 points each, {seeds}; in parentheses what "
+        "the paper prints.",
+    ]
+    if run.size.caveat:
+        parts.append(f"Note: {run.size.caveat}")
+    for (setting, number), table in by_experiment(rows).items():
+        parts.append(
+            f"### `{setting}`, Experiment {number}: {TITLES[number]}\n\nSimulated {SETTINGS[setting]}."
+        )
+        parts.append(markdown(table))
+    hats = _top_hats(rows)
+    if hats:
+        parts += ["### The top-hat, once or per point", hats]
+    times = time_table(rows)
+    if times:
+        lines = ["| | fit | score | total | the paper's total |", "|---|---|---|---|---|"]
+        lines += ["| " + " | ".join(line) + " |" for line in times]
+        parts += ["### CPU seconds on one thread, Experiment 1", "\n".join(lines)]
+    return "\n\n".join(parts)
+
+
+def _top_hats(rows: list[Row]) -> str:
+    """Return what the two readings of the paper's top-hat flag, for exact BADAC."""
+    rules = {"top-hat once": "1/(b-a) once per object", "top-hat per point": "1/(b-a) per point"}
+    exact = [row for row in rows if row.algorithm == "badac-exact"]
+    if not exact:
+        return ""
+    head = " | ".join(f"{words}: flagged | MCC" for words in rules.values())
+    lines = [
+        f"| setting, experiment | {head} | MCC, 1 % flagged (the paper's) |",
+        "|---|" + "---|" * (2 * len(rules) + 1),
+    ]
+    for row in exact:
+        cells = []
+        for rule in rules:
+            cells += [
+                f"{row.values[f'flagged ({rule})'].mean:.0f}",
+                f"{row.values[f'mcc ({rule})'].mean:.3f}",
+            ]
+        paper = row.values["mcc"].paper
+        cells.append(f"{row.values['mcc'].mean:.3f} ({'' if paper is None else f'{paper:.2f}'})")
+        lines.append(f"| {row.setting}, {row.experiment} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)

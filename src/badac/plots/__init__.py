@@ -1,0 +1,26 @@
+"""Figures: each Display holds the numbers of one figure and draws them.
+
+As in scikit-learn, a Display is made from results (``from_...``), keeps the arrays that it shows as attributes, and draws
+with ``.plot(ax=None)``, after which ``.ax_`` and ``.figure_`` are the matplotlib objects. All share the house style of
+`badac.plots.style`: one column wide, safe for colour-blind readers. Needs the extra `plots`; matplotlib is imported only
+when something is drawn.
+"""
+
+from badac.plots.calibration import CalibrationDisplay
+from badac.plots.covariance import CovarianceDisplay
+from badac.plots.evidence import EvidenceDisplay
+from badac.plots.objects import ObjectsDisplay
+from badac.plots.roc import RocDisplay
+from badac.plots.style import PALETTE, new_axes, new_figure, save
+
+__all__ = [  # noqa: RUF022  (reading order)
+    "ObjectsDisplay",
+    "EvidenceDisplay",
+    "CalibrationDisplay",
+    "RocDisplay",
+    "CovarianceDisplay",
+    "PALETTE",
+    "new_figure",
+    "new_axes",
+    "save",
+]
