@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from badac.simulate import (
     wedding_cake_covariance,
 )
 
-SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "authors_sample" / "sample.npz"
 CASES = [(number, setting) for number in (1, 2, 3, 4) for setting in ("printed", "released")]
 
 
@@ -177,19 +175,12 @@ def test_impossible_recipes_are_refused():
         draw_experiment(no_anomalies, n_train=1, n_test=100, rng=rng())
 
 
-@pytest.fixture(scope="module")
-def authors():
-    if not SAMPLE.exists():
-        pytest.skip("the authors' sample is not at ../shared/data/authors_sample")
-    return np.load(SAMPLE)
-
-
 @pytest.mark.shared_data
-def test_released_curves_match_the_authors_sample(authors):
+def test_released_curves_match_the_authors_sample(authors_sample):
     data = experiment(1, "released", n_train=4000, n_test=1, rng=rng(14))
-    np.testing.assert_allclose(authors["x"], data.at)
+    np.testing.assert_allclose(authors_sample["x"], data.at)
     for kind in (0, 1):
-        theirs = authors["train_values"][authors["train_label"] == kind]
+        theirs = authors_sample["train_values"][authors_sample["train_label"] == kind]
         ours = data.train.values[data.train_label == kind]
         for point in (0, 10, 30, 55, 80, 99):
             assert stats.ks_2samp(theirs[:, point], ours[:, point]).pvalue > 1e-4
@@ -205,10 +196,10 @@ def test_released_curves_match_the_authors_sample(authors):
 
 
 @pytest.mark.shared_data
-def test_released_error_bars_match_the_authors_sample(authors):
+def test_released_error_bars_match_the_authors_sample(authors_sample):
     data = experiment(1, "released", n_train=2000, n_test=1, rng=rng(15))
     for kind in (0, 1):
-        theirs = authors["train_sigma"][authors["train_label"] == kind]
+        theirs = authors_sample["train_sigma"][authors_sample["train_label"] == kind]
         assert stats.ks_2samp(theirs[:, ::7].ravel(), data.train.sigma[:, ::7].ravel()).pvalue > 1e-4
 
 
@@ -224,9 +215,11 @@ def closest_bump(values, sigma, at):
 
 
 @pytest.mark.shared_data
-def test_the_bumps_of_the_authors_sample_are_the_released_ones(authors):
-    at, rows = authors["x"], np.flatnonzero(authors["test_label"] == 3)
-    found = np.array([closest_bump(authors["test_values"][i], authors["test_sigma"][i], at) for i in rows])
+def test_the_bumps_of_the_authors_sample_are_the_released_ones(authors_sample):
+    at, rows = authors_sample["x"], np.flatnonzero(authors_sample["test_label"] == 3)
+    found = np.array(
+        [closest_bump(authors_sample["test_values"][i], authors_sample["test_sigma"][i], at) for i in rows]
+    )
     # Each fits as a bump (100 points), and the fitted parameters are probable under the released numbers but not under
     # the printed ones: chi-square with one degree per bump and parameter, at the 1e-4 level.
     assert stats.chi2.sf(found[:, 0].sum(), 97 * len(rows)) > 1e-4
@@ -245,10 +238,10 @@ def test_the_bumps_of_the_authors_sample_are_the_released_ones(authors):
 
 
 @pytest.mark.shared_data
-def test_the_other_outliers_of_the_authors_sample_match(authors):
+def test_the_other_outliers_of_the_authors_sample_match(authors_sample):
     data = experiment(1, "released", n_train=1, n_test=3000, contamination=1.0, rng=rng(16))
     for kind in (2, 4):
-        theirs = authors["test_values"][authors["test_label"] == kind]
+        theirs = authors_sample["test_values"][authors_sample["test_label"] == kind]
         ours = data.test.values[data.test_label == kind]
         for summary in (np.mean, np.std, np.max):
             assert stats.ks_2samp(summary(theirs, axis=1), summary(ours, axis=1)).pvalue > 1e-4

@@ -2,6 +2,7 @@
 
 from badac.simulate.anomalies import ABSORPTION, EMISSION, CompactAnomaly
 from badac.simulate.curves import Bump, Curves, Parabola, Sine, SineSum, Step, draw_curves
+from badac.simulate.digits import NoisyDigits, noisy_digits
 from badac.simulate.distributions import Distribution, Normal, Uniform
 from badac.simulate.experiments import (
     BadPoints,
@@ -48,4 +49,6 @@ __all__ = [  # noqa: RUF022  (reading order)
     "generating_log_evidence",
     "BayesLimit",
     "bayes_limit",
+    "NoisyDigits",
+    "noisy_digits",
 ]
