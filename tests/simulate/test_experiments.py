@@ -78,24 +78,35 @@ def test_released_error_bars_are_drawn_for_every_point():
     ("number", "setting"), [(1, "printed"), (1, "released"), (2, "printed"), (2, "released")]
 )
 def test_gaussian_errors_match_their_bars(number, setting):
-    data = experiment(number, setting, n_train=300, n_test=300, contamination=0.3, rng=rng(5))
+    data = experiment(number, setting, n_train=1, n_test=3000, contamination=0.5, rng=rng(5))
     z = (data.test.values - data.test_truth) / data.test.sigma
-    assert stats.kstest(z.ravel(), "norm").pvalue > 1e-4
+    assert stats.kstest(z[:, ::5].ravel(), "norm").pvalue > 1e-4
+    # The mean square of n normal numbers scatters by sqrt(2 / n): five of that, in every kind and in all.
+    for group in [z, *(z[data.test_label == kind] for kind in range(len(data.recipe.families)))]:
+        assert abs(np.mean(group**2) - 1.0) < 5 * np.sqrt(2 / group.size)
 
 
 @pytest.mark.parametrize("setting", ["printed", "released"])
 def test_bad_points_in_every_kind(setting):
-    data = experiment(3, setting, n_train=10, n_test=1000, contamination=0.5, rng=rng(6))
+    data = experiment(3, setting, n_train=1, n_test=6000, contamination=0.6, rng=rng(6))
     z = (data.test.values - data.test_truth) / data.test.sigma
-    for kind in range(5):
-        residual = z[data.test_label == kind].ravel()
-        cdf = lambda t: 0.8 * stats.norm.cdf(t) + 0.2 * stats.norm.cdf(t / 5)  # noqa: E731
-        assert stats.kstest(residual, cdf).pvalue > 1e-4
+
+    def cdf(t):
+        return 0.8 * stats.norm.cdf(t) + 0.2 * stats.norm.cdf(t / 5)
+
+    for group in [z, *(z[data.test_label == kind] for kind in range(5))]:
+        assert stats.kstest(group[:, ::10].ravel(), cdf).pvalue > 1e-4
+        # Mean square 0.8 + 0.2 * 25 and its variance from the fourth moment 3 (0.8 + 0.2 * 625): five standard errors.
+        error = np.sqrt((3 * 125.8 - 5.8**2) / group.size)
+        assert abs(np.mean(group**2) - 5.8) < 5 * error
+        # Beyond four sigma nearly all points are bad: their share tells share and factor apart.
+        beyond = 2 * cdf(-4.0)
+        assert abs(np.mean(np.abs(group) > 4) - beyond) < 5 * np.sqrt(beyond / group.size)
 
 
 @pytest.mark.parametrize(("setting", "variance"), [("printed", 0.09), ("released", 0.1**2 + 0.01**2)])
 def test_only_class_0_is_correlated(setting, variance):
-    data = experiment(4, setting, n_train=6000, n_test=600, contamination=0.5, n_points=20, rng=rng(7))
+    data = experiment(4, setting, n_train=30_000, n_test=600, contamination=0.5, n_points=20, rng=rng(7))
     residual = data.train.values - data.train_truth
     # Tolerance: six standard errors of an entry of a sample covariance, (C_ii C_jj + C_ij^2) / n.
     expected = wedding_cake_covariance(20, np.sqrt(variance))
