@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from badac._kernels.reference import FloatArray, IntArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
+_CELLS_PER_BLOCK = 1 << 16
 
 
 def mixture_log_match(
@@ -38,22 +39,20 @@ def mixture_log_match(
     -------
     (n, k)
     """
-    n, k = d.shape[0], y.shape[0]
+    n, k, m = d.shape[0], y.shape[0], y.shape[1]
     d_sigma = np.broadcast_to(d_sigma, d.shape)
-    y_sigma = np.broadcast_to(y_sigma, (1 if len(y_sigma) == 1 else k, y.shape[1]))
     out = np.empty((n, k))
-    for row in range(n):
-        observed = np.isfinite(d[row]) & np.isfinite(d_sigma[row])
-        squared = (d[row, observed] - y[:, observed]) ** 2
-        widths = _widths(d_sigma[row, observed], y_sigma[:, observed], log_share, scale)
-        # The widths are added up one after the other, so that no array is larger than the pairs of one object.
-        best = np.full(squared.shape, -np.inf)
-        for share, variance in widths:
-            np.maximum(best, share - 0.5 * (squared / variance + np.log(variance)), out=best)
-        total = np.zeros(squared.shape)
-        for share, variance in widths:
-            total += np.exp(share - 0.5 * (squared / variance + np.log(variance)) - best)
-        out[row] = (best + np.log(total)).sum(axis=1) - 0.5 * _LOG_2PI * squared.shape[1]
+    step = max(1, _CELLS_PER_BLOCK // max(1, k * m))
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        observed = np.isfinite(d[rows]) & np.isfinite(d_sigma[rows])
+        squared = (np.where(observed, d[rows], 0.0)[:, None, :] - y) ** 2
+        widths = _widths(np.where(observed, d_sigma[rows], 1.0)[:, None, :], y_sigma, log_share, scale)
+        parts = [share - 0.5 * (squared / variance + np.log(variance)) for share, variance in widths]
+        best = np.maximum.reduce(parts)
+        total = np.add.reduce([np.exp(part - best) for part in parts])
+        match = np.where(observed[:, None, :], best + np.log(total) - 0.5 * _LOG_2PI, 0.0)
+        out[rows] = match.sum(axis=2)
     return out
 
 

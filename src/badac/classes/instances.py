@@ -18,7 +18,7 @@ from scipy.optimize import minimize_scalar
 
 from badac.classes.model import FloatArray, Surroundings
 from badac.data.measurements import Measurements
-from badac.noise.model import Noise, log_mixture
+from badac.noise.model import Noise, log_mixture, needs_sigma
 
 _MEMBERS_TO_LEARN_FROM = 500
 
@@ -57,7 +57,9 @@ class Instances:
     ) -> Self:
         around = Surroundings.of(members) if surroundings is None else surroundings
         filled = fill_gaps(members, around)
-        learn = self.sigma_star == "learn" or (self.sigma_star is None and not members.has_errors)
+        learn = self.sigma_star == "learn" or (
+            self.sigma_star is None and not members.has_errors and needs_sigma(noise)
+        )
         if learn:
             width = learn_width(members, filled, noise, rng, around)
         else:
@@ -160,7 +162,9 @@ def learn_width(
         # Members far from all others must not decide the width alone: nor may exact twins, at -inf or +inf.
         return -float(np.clip(evidence, -1e6, 1e6).sum())
 
-    found = minimize_scalar(loss, bounds=(np.log(1e-3), np.log(3.0)), method="bounded", options={"xatol": 0.05})
+    found = minimize_scalar(
+        loss, bounds=(np.log(1e-3), np.log(3.0)), method="bounded", options={"xatol": 0.05}
+    )
     # Fewer members were compared than there are: the width that suits k members is narrower by the usual rate.
     shrink = (len(picked) / k) ** (1.0 / (4.0 + min(members.n_points, 10)))
     return np.asarray(np.exp(found.x) * shrink * spread)

@@ -7,13 +7,18 @@ from typing import Any
 
 from badac.anomalies import AnomalyModel, Broad, Contamination, TopHat
 from badac.classes import ClassModel, Instances
-from badac.noise import Gaussian, Noise
+from badac.noise import Gaussian, Noise, Outliers, Poisson, Student
 
 CLASS_MODELS: dict[str, Callable[[], ClassModel]] = {
     "auto": Instances,
     "instances": Instances,
 }
-NOISE_MODELS: dict[str, Callable[[], Noise]] = {"gaussian": Gaussian}
+NOISE_MODELS: dict[str, Callable[[], Noise]] = {
+    "gaussian": Gaussian,
+    "outliers": Outliers,
+    "student": Student,
+    "poisson": Poisson,
+}
 ANOMALY_MODELS: dict[str, Callable[[], AnomalyModel | None]] = {
     "auto": TopHat,
     "tophat": TopHat,

@@ -1,6 +1,42 @@
 """How measurements scatter around the truth."""
 
+from badac.noise.binomial import Binomial
+from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
-from badac.noise.model import Noise, log_mixture
+from badac.noise.marginal import Marginal, correlated_grid
+from badac.noise.model import (
+    LearnedNoise,
+    Noise,
+    PerClassNoise,
+    ScaleMixture,
+    learn,
+    log_mixture,
+    needs_sigma,
+    noise_of_class,
+)
+from badac.noise.numeric import Numeric
+from badac.noise.outliers import Outliers
+from badac.noise.per_class import PerClass
+from badac.noise.poisson import Poisson
+from badac.noise.student import Student
 
-__all__ = ["Gaussian", "Noise", "log_mixture"]
+__all__ = [
+    "Binomial",
+    "Correlated",
+    "Gaussian",
+    "LearnedNoise",
+    "Marginal",
+    "Noise",
+    "Numeric",
+    "Outliers",
+    "PerClass",
+    "PerClassNoise",
+    "Poisson",
+    "ScaleMixture",
+    "Student",
+    "correlated_grid",
+    "learn",
+    "log_mixture",
+    "needs_sigma",
+    "noise_of_class",
+]

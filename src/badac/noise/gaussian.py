@@ -14,13 +14,17 @@ import numpy as np
 from badac._kernels import pair_log_match, pair_logsumexp
 from badac.data.measurements import Measurements
 from badac.data.validation import smallest
-from badac.noise.correlated import correlated_log_match
-from badac.noise.model import FloatArray, IntArray, Noise, log_mixture
+from badac.noise.correlated import correlated_log_match, correlated_log_mixture, draw_correlated
+from badac.noise.model import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class Gaussian:
     """Gaussian noise of the stated standard deviations, or covariances where they are given."""
+
+    def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
+        """Return the one width that it has; see `badac.noise.model.ScaleMixture`."""
+        return np.zeros(1), np.ones(1)
 
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
         if objects.covariance is not None or curves.covariance is not None:
@@ -39,7 +43,9 @@ class Gaussian:
     ) -> FloatArray:
         """Return (n,): as `badac.noise.model.log_mixture`, through the compiled pair kernel."""
         if objects.covariance is not None or curves.covariance is not None:
-            return log_mixture(_Matches(self), objects, curves, log_weights=log_weights, skip=skip)
+            return correlated_log_mixture(
+                objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads
+            )
         check_not_both_exact(objects, curves)
         return pair_logsumexp(
             objects.values,
@@ -53,24 +59,9 @@ class Gaussian:
 
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
         if like.covariance is not None:
-            factor = np.linalg.cholesky(like.covariance)
-            noise = np.einsum("...jk,...k->...j", factor, rng.standard_normal(truth.shape))
-        else:
-            noise = np.where(like.observed, like.sigma, 0.0) * rng.standard_normal(truth.shape)
+            return draw_correlated(truth, like, rng)
+        noise = np.where(like.observed, like.sigma, 0.0) * rng.standard_normal(truth.shape)
         return np.where(like.observed, truth + noise, np.nan)
-
-
-@dataclass(frozen=True)
-class _Matches:
-    """Only the matrix of matches of a noise model: hides its fast path from `log_mixture`."""
-
-    noise: Noise
-
-    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
-        return self.noise.log_match(objects, curves)
-
-    def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
-        return self.noise.draw(truth, like, rng)
 
 
 def shared_row(sigma: FloatArray) -> FloatArray:

@@ -2,15 +2,20 @@
 
 With ``y`` the unknown true values, flat a priori, an object ``d`` and a curve ``c`` of a class match with
 
-    log_match = log integral P(d | y) P(c | y) dy
+    log_match = log integral P(d | y) P(y | c) dy,        P(y | c) = P(c | y) / integral P(c | y') dy'
 
-(paper eq. 5), and the evidence of a class is the weighted mean of the matches with its curves,
+(paper eq. 5). For errors that only shift and scale, as Gaussian ones, the last integral is one, and object and curve
+play the same role. The evidence of a class is the weighted mean of the matches with its curves,
 
     log_mixture = logsumexp_i (log w_i + log_match_i).
+
+`Noise` is all that a model needs. The other protocols here are abilities that some models have besides: a faster mixture,
+a form as a finite mixture of Gaussian widths, parameters to be learned, widths that need no sigma.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -23,6 +28,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _PAIRS_PER_BLOCK = 1 << 20
+_CELLS_PER_BLOCK = 1 << 16
 
 
 @runtime_checkable
@@ -49,6 +55,54 @@ class FastMixture(Protocol):
         skip: IntArray | None = None,
         n_threads: int = 1,
     ) -> FloatArray: ...
+
+
+@runtime_checkable
+class ScaleMixture(Protocol):
+    """Noise that is, point by point, a finite mixture of Gaussians of different widths around the same truth.
+
+    A class model with a Gaussian population works with such noise through one latent width per point.
+    """
+
+    def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
+        """Return (S,) log shares and (S,) factors on sigma; the shares sum to one."""
+
+
+@runtime_checkable
+class LearnedNoise(Protocol):
+    """Noise with parameters that were left None and can be learned from the scatter within classes."""
+
+    @property
+    def learned(self) -> bool:
+        """Whether all parameters are known."""
+
+    def learn(self, training: Measurements, label: IntArray, rng: np.random.Generator) -> Noise:
+        """Return the noise with its parameters learned from training objects (n, m) of classes label (n,)."""
+
+
+@runtime_checkable
+class PerClassNoise(Protocol):
+    """Noise that differs between classes."""
+
+    def for_class(self, index: int) -> Noise:
+        """Return the noise of the members of the class with this index, and of objects if they belong to it."""
+
+
+def noise_of_class(noise: Noise, index: int) -> Noise:
+    """Return the noise that holds for a class: the same for all, unless the model says otherwise."""
+    return noise.for_class(index) if isinstance(noise, PerClassNoise) else noise
+
+
+def learn(noise: Noise, training: Measurements, label: IntArray, rng: np.random.Generator) -> Noise:
+    """Return the noise with what it leaves open learned from the training objects; itself if nothing is open."""
+    if isinstance(noise, LearnedNoise) and not noise.learned:
+        return noise.learn(training, label, rng)
+    return noise
+
+
+def needs_sigma(noise: Noise) -> bool:
+    """Whether the noise gets its width from sigma: counts bring their own, so they need no intra-class width."""
+    return not getattr(noise, "has_own_width", False)
 
 
 def log_mixture(
@@ -82,16 +136,58 @@ def log_mixture(
     """
     if isinstance(noise, FastMixture):
         return noise.log_mixture(objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads)
+    return mixture_of_matches(noise.log_match, objects, curves, log_weights=log_weights, skip=skip)
+
+
+def mixture_of_matches(
+    log_match: Callable[[Measurements, Measurements], FloatArray],
+    objects: Measurements,
+    curves: Measurements,
+    *,
+    log_weights: FloatArray | None = None,
+    skip: IntArray | None = None,
+) -> FloatArray:
+    """Return (n,): `log_mixture` through the matrix of matches, in blocks of objects; the definition of every fast path."""
     k = curves.n_objects
     weights = np.full(k, -np.log(k)) if log_weights is None else log_weights
     out = np.empty(objects.n_objects)
     step = max(1, _PAIRS_PER_BLOCK // k)
     for start in range(0, objects.n_objects, step):
         block = slice(start, start + step)
-        matches = noise.log_match(objects[block], curves) + weights
+        matches = log_match(objects[block], curves) + weights
         if skip is not None:
             rows = np.flatnonzero(skip[block] >= 0)
             matches[rows, skip[block][rows]] = -np.inf
         with np.errstate(divide="ignore"):
             out[block] = logsumexp(matches, axis=1)
+    return out
+
+
+class PointDensity(Protocol):
+    """The match of one value with one curve's value: broadcasts over its arguments."""
+
+    def __call__(
+        self, d: FloatArray, d_sigma: FloatArray, y: FloatArray, y_sigma: FloatArray
+    ) -> FloatArray: ...
+
+
+def sum_over_points(objects: Measurements, curves: Measurements, density: PointDensity) -> FloatArray:
+    """Return (n, k): the sum of a point-wise log match over the points that each object has.
+
+    Parameters
+    ----------
+    density : PointDensity
+        Called with blocks of objects, (b, 1, m) and their sigma, and with the curves (1, k, m) and theirs; returns
+        (b, k, m). Missing points come as value 0 with sigma 1 and do not count.
+    """
+    n, m = objects.shape
+    out = np.empty((n, curves.n_objects))
+    step = max(1, _CELLS_PER_BLOCK // max(1, curves.n_objects * m))
+    for start in range(0, n, step):
+        block = objects[start : start + step]
+        seen = block.observed[:, None, :]
+        d = np.where(seen, block.values[:, None, :], 0.0)
+        d_sigma = np.where(seen, block.sigma[:, None, :], 1.0)
+        match = density(d, d_sigma, curves.values[None], curves.sigma[None])
+        out[start : start + step] = np.where(seen, match, 0.0).sum(axis=2)
     return out

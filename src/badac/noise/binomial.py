@@ -1,0 +1,93 @@
+"""Binomial counts: successes out of a known number of trials.
+
+    P(d | p) = C(N_d, d) p^d (1 - p)^(N_d - d),     p flat on [0, 1]
+
+Values are successes; sigma is not used, unless it carries the trials. A curve of c successes in N_c trials knows its
+probability as Beta(c + 1, N_c - c + 1), so an object's successes are beta-binomial, in closed form:
+
+    P(d | c) = C(N_d, d) B(c + d + 1, N_c - c + N_d - d + 1) / B(c + 1, N_c - c + 1)
+
+It is a probability and sums to one over d = 0 .. N_d. Use it for fractions, efficiencies, polls, methylation calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaln, gammaln
+
+from badac.data.measurements import Measurements
+from badac.data.validation import refuse
+from badac.noise.counts import amount_of, check_amount, check_counts, check_curves
+from badac.noise.model import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Binomial:
+    """Noise of successes out of trials.
+
+    Parameters
+    ----------
+    trials : int, (m,) or "1/sigma"
+        Number of trials; "1/sigma" where it differs between objects and is given as ``sigma = 1 / trials``.
+    """
+
+    trials: int | FloatArray | str
+
+    has_own_width = True
+
+    def __post_init__(self) -> None:
+        check_amount(self.trials, "trials")
+
+    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
+        check_counts(objects, "binomial successes")
+        check_curves(curves, "binomial successes")
+        of_objects = np.broadcast_to(self._trials(objects), objects.shape)
+        of_curves = np.broadcast_to(self._trials(curves), curves.shape)
+        out = np.zeros((objects.n_objects, curves.n_objects))
+        observed = objects.observed
+        for point in range(objects.n_points):
+            rows = np.flatnonzero(observed[:, point])
+            if rows.size:
+                out[rows] += binomial_log_match(
+                    objects.values[rows, point][:, None],
+                    of_objects[rows, point][:, None],
+                    curves.values[:, point],
+                    of_curves[:, point],
+                )
+        return out
+
+    def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
+        known = np.where(like.observed, truth, 0.5)
+        if ((known < 0) | (known > 1)).any():
+            raise ValueError("the truth of binomial counts is a probability: got one outside [0, 1].")
+        trials = np.round(np.broadcast_to(amount_of(self.trials, like, "trials"), like.shape)).astype(
+            np.int64
+        )
+        return np.where(like.observed, rng.binomial(trials, known), np.nan)
+
+    def largest(self, like: Measurements) -> FloatArray:
+        """Return (n, m) or (1, m): the largest value that a point can have."""
+        return np.round(amount_of(self.trials, like, "trials"))
+
+    def _trials(self, side: Measurements) -> FloatArray:
+        trials = amount_of(self.trials, side, "trials")
+        if isinstance(self.trials, str):
+            trials = np.round(trials)
+        values = np.where(side.observed, side.values, 0.0)
+        refuse(
+            values > trials,
+            values,
+            "successes must not exceed the trials",
+            "Give the number of trials behind each value, or the successes as whole numbers.",
+        )
+        return trials
+
+
+def binomial_log_match(d: FloatArray, n_d: FloatArray, c: FloatArray, n_c: FloatArray) -> FloatArray:
+    """Log probability of d successes in n_d trials, given c in n_c and a flat prior on the probability."""
+    log_choose = gammaln(n_d + 1.0) - gammaln(d + 1.0) - gammaln(n_d - d + 1.0)
+    return np.asarray(
+        log_choose + betaln(c + d + 1.0, n_c - c + n_d - d + 1.0) - betaln(c + 1.0, n_c - c + 1.0)
+    )

@@ -1,0 +1,79 @@
+"""What counts have in common: whole numbers that bring their own width, and an exposure or a number of trials per point.
+
+The amount of looking behind a count (exposure, trials) may be one number, one per point, or one per object and point. The
+last travels with the data: ``sigma = 1 / amount`` is the rate (or the probability) that a single count stands for. Then no
+looking at all is an infinite sigma, which is a missing point, as it should be.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from badac.data.measurements import Measurements
+from badac.data.validation import refuse
+from badac.noise.model import FloatArray
+
+FROM_SIGMA = "1/sigma"
+
+
+def check_amount(amount: Any, name: str, *, allow_zero: bool = False) -> None:
+    """Refuse an exposure, background or number of trials that is not a positive number, one row, or "1/sigma"."""
+    if isinstance(amount, str):
+        if amount != FROM_SIGMA:
+            raise ValueError(f"`{name}` must be a number, one per point, or {FROM_SIGMA!r}: got {amount!r}.")
+        return
+    array = np.asarray(amount, dtype=np.float64)
+    good = np.isfinite(array) & ((array >= 0) if allow_zero else (array > 0))
+    if array.ndim > 1 or not good.all():
+        raise ValueError(
+            f"`{name}` must be {'>= 0' if allow_zero else '> 0'} and finite, one number or one per point: got "
+            f"{array if array.ndim <= 1 else array.shape}. Where it differs between objects, give "
+            f"{name}={FROM_SIGMA!r} and Measurements(counts, sigma=1/{name})."
+        )
+
+
+def amount_of(amount: Any, side: Measurements, name: str) -> FloatArray:
+    """Return (n, m) or (1, m): the exposure or the trials behind every count."""
+    if isinstance(amount, str):
+        if not side.has_errors or side.covariance is not None:
+            raise ValueError(
+                f"{name}={FROM_SIGMA!r} reads it from sigma, but the objects have none: give "
+                f"Measurements(counts, sigma=1/{name})."
+            )
+        exact = side.observed & (side.sigma == 0)
+        refuse(exact, side.sigma, f"`sigma` must be 1/{name} > 0", f"An infinite {name} is not possible.")
+        return np.where(side.observed, 1.0 / np.where(side.observed, side.sigma, 1.0), 1.0)
+    array = np.asarray(amount, dtype=np.float64)
+    if array.ndim == 1 and array.shape != (side.n_points,):
+        raise ValueError(f"`{name}` must have one number per point, ({side.n_points},): got {array.shape}.")
+    return np.broadcast_to(array, (1, side.n_points))
+
+
+def check_counts(objects: Measurements, what: str) -> None:
+    """Refuse values that are not whole numbers >= 0 where measured."""
+    values = np.where(objects.observed, objects.values, 0.0)
+    refuse(
+        values < 0,
+        values,
+        f"{what} must be >= 0",
+        "Do not subtract the background: give it to the noise model.",
+    )
+    refuse(
+        values != np.round(values),
+        values,
+        f"{what} must be whole numbers",
+        "Give counts, not rates: the exposure (or the trials) is a parameter of the noise model.",
+    )
+
+
+def check_curves(curves: Measurements, what: str) -> None:
+    """Refuse negative curves; a curve's filled gap is a class mean and needs not be a whole number."""
+    values = np.where(curves.observed, curves.values, 0.0)
+    refuse(
+        values < 0,
+        values,
+        f"{what} of a training curve must be >= 0",
+        "Give counts before background subtraction.",
+    )

@@ -1,0 +1,127 @@
+"""Poisson counts with exposure and background.
+
+    P(d | y) = Poisson(d ; E_d y + b),     y >= 0 a rate, flat a priori
+
+Values are counts; sigma is not used (counts bring their own width), unless it carries the exposure. Without a background
+the integral is closed: a curve of c counts in exposure E_c knows its rate as Gamma(c + 1, E_c), so an object's count is
+negative binomial,
+
+    P(d | c) = Gamma(c + d + 1) / (Gamma(c + 1) d!) (E_c / (E_c + E_d))^(c + 1) (E_d / (E_c + E_d))^d
+
+With a background it is integrated on a grid that is even in the square root of the rate, where a Poisson count has a
+constant width; the error is below 1e-6 in the log. Use it below some 20 counts per bin, where a Gaussian of width
+sqrt(counts) is wrong: it takes zero counts for certain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, logsumexp, xlogy
+
+from badac.data.measurements import Measurements
+from badac.noise.counts import amount_of, check_amount, check_counts, check_curves
+from badac.noise.model import FloatArray
+from badac.noise.numeric import log_overlap
+
+_NODES_PER_PANEL = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson:
+    """Counting noise.
+
+    Parameters
+    ----------
+    exposure : float, (m,) or "1/sigma"
+        Counts per unit of rate; "1/sigma" where it differs between objects and is given as ``sigma = 1 / exposure``.
+    background : float or (m,)
+        Expected background counts, known.
+    """
+
+    exposure: float | FloatArray | str = 1.0
+    background: float | FloatArray = 0.0
+
+    has_own_width = True
+
+    def __post_init__(self) -> None:
+        check_amount(self.exposure, "exposure")
+        check_amount(self.background, "background", allow_zero=True)
+
+    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
+        check_counts(objects, "Poisson counts")
+        check_curves(curves, "Poisson counts")
+        of_objects = amount_of(self.exposure, objects, "exposure")
+        of_curves = amount_of(self.exposure, curves, "exposure")
+        background = amount_of(self.background, objects, "background")[0]
+        out = np.zeros((objects.n_objects, curves.n_objects))
+        observed = objects.observed
+        e_objects = np.broadcast_to(of_objects, objects.shape)
+        e_curves = np.broadcast_to(of_curves, curves.shape)
+        for point in range(objects.n_points):
+            rows = np.flatnonzero(observed[:, point])
+            if not rows.size:
+                continue
+            d, e_d = objects.values[rows, point], e_objects[rows, point]
+            c, e_c = curves.values[:, point], e_curves[:, point]
+            if background[point] > 0:
+                out[rows] += background_log_match(d, e_d, c, e_c, float(background[point]))
+            else:
+                out[rows] += poisson_log_match(d[:, None], e_d[:, None], c, e_c)
+        return out
+
+    def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
+        if (np.where(like.observed, truth, 0.0) < 0).any():
+            raise ValueError("the truth of Poisson counts is a rate and must be >= 0: got a negative one.")
+        exposure = amount_of(self.exposure, like, "exposure")
+        background = amount_of(self.background, like, "background")
+        mean = np.where(like.observed, exposure * truth + background, 0.0)
+        return np.where(like.observed, rng.poisson(mean), np.nan)
+
+
+def poisson_log_match(d: FloatArray, e_d: FloatArray, c: FloatArray, e_c: FloatArray) -> FloatArray:
+    """Log probability of a count d in exposure e_d, given c counts in exposure e_c and a flat prior on the rate."""
+    total = e_c + e_d
+    return np.asarray(
+        _log_factorial(c + d)
+        - gammaln(c + 1.0)
+        - gammaln(d + 1.0)
+        + (c + 1.0) * np.log(e_c / total)
+        + d * np.log(e_d / total)
+    )
+
+
+def _log_factorial(count: FloatArray) -> FloatArray:
+    """``log count!``, by a table if all are whole and not too many: a few times faster."""
+    top = count.max(initial=0.0)
+    if top < 1e5:
+        whole = count.astype(np.int64)
+        if (whole == count).all():
+            return np.asarray(gammaln(np.arange(top + 1.0) + 1.0)[whole])
+    return np.asarray(gammaln(count + 1.0))
+
+
+def background_log_match(
+    d: FloatArray, e_d: FloatArray, c: FloatArray, e_c: FloatArray, background: float
+) -> FloatArray:
+    """Return (n, k): the same with a known background on both sides, by Gauss-Legendre panels in the root of the rate."""
+    largest = max(float((d / e_d).max()), float((c / e_c).max()))
+    densest = max(float(e_d.max()), float(e_c.max()))
+    thinnest = min(float(e_d.min()), float(e_c.min()))
+    root_top = np.sqrt(largest + 40.0 / thinnest) + 4.0 / np.sqrt(thinnest)
+    panels = int(np.ceil(root_top * np.sqrt(densest))) + 1
+    node, weight = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
+    width = root_top / panels
+    root = (np.arange(panels)[:, None] + 0.5 * (node + 1.0)).ravel() * width
+    # dy = 2 root d(root)
+    log_weight = np.log(np.tile(0.5 * width * weight, panels) * 2.0 * root)
+    rate = root**2
+    of_objects = _log_poisson(d, e_d[:, None] * rate + background)
+    of_curves = _log_poisson(c, e_c[:, None] * rate + background)
+    norm = logsumexp(of_curves + log_weight, axis=1, keepdims=True)
+    return log_overlap(of_objects, of_curves - norm, log_weight)
+
+
+def _log_poisson(count: FloatArray, mean: FloatArray) -> FloatArray:
+    return np.asarray(xlogy(count[:, None], mean) - mean - gammaln(count + 1.0)[:, None])

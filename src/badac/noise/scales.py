@@ -1,0 +1,97 @@
+"""Finite mixtures of Gaussian widths: the common form of outlier and heavy-tailed noise.
+
+A point is ``value = truth + s sigma e`` with ``e ~ N(0, 1)`` and an unknown factor ``s``, one of S with shares ``a_s``. An
+object and a curve then match, point by point, with the convolution of two such mixtures, which is one of S x S
+Gaussians around the curve:
+
+    P(d | c) = sum_st a_s a_t N(d ; c , (s sigma_d)^2 + (t sigma_c)^2)
+
+The sum is over widths that the two points have independently: it is taken point by point, so it costs S^2 densities per
+point of a pair, and not S^(2m).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+from badac._kernels.mixture import mixture_log_match, mixture_logsumexp
+from badac.data.measurements import Measurements
+from badac.noise.gaussian import check_not_both_exact, shared_row
+from badac.noise.model import FloatArray, IntArray
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+def scales_log_match(
+    objects: Measurements, curves: Measurements, log_share: FloatArray, scale: FloatArray, name: str
+) -> FloatArray:
+    """Return (n, k): the log density of every object under every curve."""
+    check_sigma_only(objects, curves, name)
+    check_not_both_exact(objects, curves)
+    return mixture_log_match(
+        objects.values, objects.sigma, curves.values, shared_row(curves.sigma), log_share, scale
+    )
+
+
+def scales_log_mixture(
+    objects: Measurements,
+    curves: Measurements,
+    log_share: FloatArray,
+    scale: FloatArray,
+    name: str,
+    *,
+    log_weights: FloatArray | None,
+    skip: IntArray | None,
+    n_threads: int,
+) -> FloatArray:
+    """Return (n,): `badac.noise.model.log_mixture` through the mixture kernel."""
+    check_sigma_only(objects, curves, name)
+    check_not_both_exact(objects, curves)
+    return mixture_logsumexp(
+        objects.values,
+        objects.sigma,
+        curves.values,
+        shared_row(curves.sigma),
+        log_share,
+        scale,
+        log_weights=log_weights,
+        skip=skip,
+        n_threads=n_threads,
+    )
+
+
+def check_sigma_only(objects: Measurements, curves: Measurements, name: str) -> None:
+    """Refuse covariances where a model takes each point's error as independent."""
+    for side, role in ((objects, "objects"), (curves, "curves")):
+        if side.covariance is not None:
+            raise ValueError(
+                f"{name} noise takes the errors of the points as independent, but the {role} have a `covariance`. "
+                "Give `sigma`, or use noise='gaussian' for correlated errors."
+            )
+
+
+def draw_scales(
+    truth: FloatArray,
+    like: Measurements,
+    log_share: FloatArray,
+    scale: FloatArray,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return (n, m): noisy values, each point with a width of its own."""
+    which = rng.choice(len(scale), size=truth.shape, p=np.exp(log_share - logsumexp(log_share)))
+    sigma = np.where(like.observed, like.sigma, 0.0)
+    return np.where(like.observed, truth + sigma * scale[which] * rng.standard_normal(truth.shape), np.nan)
+
+
+def log_density(
+    residual: FloatArray,
+    sigma: FloatArray,
+    log_share: FloatArray,
+    scale: FloatArray,
+    extra: FloatArray | float = 0.0,
+) -> FloatArray:
+    """Log density of residuals (any shape) under the mixture; `extra` is a Gaussian variance common to all widths."""
+    variance = (np.asarray(sigma)[..., None] * scale) ** 2 + np.asarray(extra)[..., None]
+    parts = log_share - 0.5 * (np.asarray(residual)[..., None] ** 2 / variance + np.log(variance) + _LOG_2PI)
+    return np.asarray(logsumexp(parts, axis=-1))
