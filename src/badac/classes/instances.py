@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from badac.classes.model import FloatArray, Surroundings
+from badac.classes.model import FloatArray, Surroundings, point_moments
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise, log_mixture, needs_sigma
 
@@ -143,9 +143,7 @@ def learn_width(
     around: Surroundings,
 ) -> FloatArray:
     """Choose sigma_* = h x spread of the point, with h by the leave-one-out evidence of (at most 500) members."""
-    count = members.observed.sum(axis=0)
-    centre = np.nansum(members.values, axis=0) / np.maximum(count, 1)
-    spread = np.sqrt(np.nansum((members.values - centre) ** 2, axis=0) / np.maximum(count, 1))
+    _, spread, _ = point_moments(members)
     # A point at which all members agree has no spread of its own: a tenth of what all objects show there.
     spread = np.where(spread > 1e-6 * around.scale, spread, 0.1 * around.scale)
     k = members.n_objects

@@ -12,9 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.measurements import Measurements
+from badac.data.validation import largest, smallest
 from badac.noise.model import Noise
 
 FloatArray = npt.NDArray[np.float64]
+
+_ROWS_PER_BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +42,32 @@ class Surroundings:
     @classmethod
     def of(cls, objects: Measurements) -> Surroundings:
         """Summarise the training objects of all classes."""
-        count = objects.observed.sum(axis=0)
-        safe = np.maximum(count, 1)
-        centre = np.nansum(objects.values, axis=0) / safe
-        spread = np.sqrt(np.nansum((objects.values - centre) ** 2, axis=0) / safe)
+        centre, spread, _ = point_moments(objects)
         known = spread[spread > 0]
         fallback = float(np.median(known)) if known.size else 1.0
         scale = np.where(spread > 1e-12 * np.maximum(np.abs(centre), fallback), spread, fallback)
-        seen = objects.values[objects.observed]
-        lower, upper = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
-        return cls(centre, scale, lower, upper)
+        lower, upper = smallest(objects.values), largest(objects.values)
+        return cls(centre, scale, *((lower, upper) if lower <= upper else (0.0, 0.0)))
+
+
+def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return (m,) mean, standard deviation and number of the observed values at each point; 0 where there is none.
+
+    In blocks, so that a million objects need no temporary of their size, and around the mean, so that large values with
+    a small spread keep it.
+    """
+    blocks = [slice(start, start + _ROWS_PER_BLOCK) for start in range(0, objects.n_objects, _ROWS_PER_BLOCK)]
+    count, total = np.zeros(objects.n_points), np.zeros(objects.n_points)
+    for block in blocks:
+        values = objects.values[block]
+        count += np.count_nonzero(~np.isnan(values), axis=0)
+        total += np.nansum(values, axis=0)
+    safe = np.maximum(count, 1.0)
+    centre = total / safe
+    squares = np.zeros(objects.n_points)
+    for block in blocks:
+        squares += np.nansum((objects.values[block] - centre) ** 2, axis=0)
+    return centre, np.sqrt(squares / safe), count
 
 
 @runtime_checkable
