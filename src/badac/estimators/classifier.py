@@ -17,7 +17,7 @@ from badac.data.measurements import Measurements, concatenate
 from badac.estimators.choices import ANOMALY_MODELS, CLASS_MODELS, NOISE_MODELS, choose
 from badac.estimators.door import to_measurements, warn_if_errors_are_missing
 from badac.evidence import log_evidence
-from badac.noise import Noise
+from badac.noise import Noise, learn, noise_of_class
 from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
 from badac.ranking import Ranking, strangest_first
 from badac.threads import n_threads
@@ -56,6 +56,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The fitted classes, in the order of `classes_`.
     class_log_prior_ : (k,)
     anomaly_model_ : AnomalyModel or None
+    noise_ : Noise
+        The noise model, with what it left open learned from the training objects.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_models_: tuple[ClassModel, ...]
     class_log_prior_: FloatArray
     anomaly_model_: AnomalyModel | None
+    noise_: Noise
     fitted_with_errors_: bool
     training_: Measurements
     training_label_: npt.NDArray[Any]
@@ -142,7 +145,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.nuisance is not None:
             raise ValueError(f"`nuisance` must be None: got {self.nuisance!r}.")
         class_model = choose("class_model", self.class_model, CLASS_MODELS, ClassModel)
-        noise = choose("noise", self.noise, NOISE_MODELS, Noise)
+        noise_model = choose("noise", self.noise, NOISE_MODELS, Noise)
         anomaly = choose("anomaly", self.anomaly, ANOMALY_MODELS, AnomalyModel)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
@@ -152,16 +155,22 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
         surroundings = Surroundings.of(objects)
+        noise = learn(noise_model, objects, index.astype(np.int64), rng)
         models = []
         for number, name in enumerate(classes.tolist()):
             if touched is not None and name not in touched:
                 models.append(before[name])
             else:
-                models.append(class_model.fit(objects[index == number], noise, rng, surroundings))
+                models.append(
+                    class_model.fit(
+                        objects[index == number], noise_of_class(noise, number), rng, surroundings
+                    )
+                )
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
         known = Known(
             objects, index.astype(np.int64), tuple(models), log_prior, self.anomaly_prior, noise, surroundings
         )
+        self.noise_ = noise
         self.classes_ = classes
         self.class_models_ = tuple(models)
         self.class_log_prior_ = log_prior
