@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <vector>
 
+#include "aligned.hpp"
 #include "pair_objects.hpp"
 #include "pair_units.hpp"
 #include "threads.hpp"
@@ -15,9 +17,12 @@ namespace {
 
 constexpr int64_t kWidestTile = 32;  // of any level, in any type: blocks of curves are multiples of it
 constexpr int64_t kCacheBytes = 300 << 10, kObjectBytes = 16 << 20;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-10;  // nats: what screening may change in a log-sum
 constexpr double kWorstFloatError = 2.0;
 constexpr double kTooManySurvivors = 0.35;
+
+int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
 
 // A block of curves in the units of the kernel: as rows, and on demand as tiles.
 class PackedCurves {
@@ -64,7 +69,7 @@ class PackedCurves {
   private:
     // Rows to tiles: (points, parts, width). The last tile is filled up with copies of the last curve.
     template <class T, class Value, class Variance>
-    void transpose(std::vector<T>& tiles, int64_t width, const Value& value, const Variance& variance) {
+    void transpose(AlignedVector<T>& tiles, int64_t width, const Value& value, const Variance& variance) {
         const int64_t n_tiles = (count_ + width - 1) / width;
         tiles.resize(size_t(n_tiles * width * parts_ * in_.m));
         T* out = tiles.data();
@@ -84,8 +89,8 @@ class PackedCurves {
     const Units& units_;
     const PairKernels& kernels_;
     int64_t parts_, first_ = 0, count_ = 0;
-    std::vector<double> rows_, tiles_;
-    std::vector<float> float_tiles_;
+    AlignedVector<double> rows_, tiles_;
+    AlignedVector<float> float_tiles_;
     bool has_tiles_ = false, has_float_tiles_ = false;
 };
 
@@ -103,19 +108,30 @@ struct Screening {
         const double u = 0x1p-24, m = n_points;
         const double deepest = log_k - std::log(kTolerance) + 2.0 * kWorstFloatError + 30.0;
         const double best = e.reference - e.float_shift;
-        const double c = std::max(0.0, 2.0 * (deepest - best + max_log_weight) - e.log_v_floor);
+        const double c = std::max(0.0, 2.0 * (deepest - best + max_log_weight) - e.float_log_v_floor);
         error = 0.5 * (2.0 * std::sqrt(c * e.value_error) + e.value_error + (2.0 * m + 16.0) * u * c) + (3.0 * m + 16.0) * u +
                 4.0 * u * (std::fabs(best) + deepest);
         depth = log_k + std::log(std::max(error, kTolerance) / kTolerance) + error;
     }
 };
 
+// Where scores of one type are kept for all packed objects and one block of curves, and one object's scores that count.
+template <class T>
+struct Scores {
+    AlignedVector<T> num, den, score;
+    void resize(size_t n_objects, int64_t block) {
+        num.resize(n_objects * size_t(block));
+        den.resize(num.size(), T(1));
+        score.resize(size_t(block + kWidestTile));
+    }
+};
+
 class Worker {
   public:
     Worker(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const PairOptions& options, int64_t block)
-        : in_(arrays), units_(units), kernels_(kernels), block_(block), log_k_(std::log(double(arrays.k))),
-          objects_(arrays, units, options.screen), curves_(arrays, units, kernels, block), list_(size_t(block)),
-          row_scores_(size_t(block + kWidestTile)) {}
+        : in_(arrays), units_(units), kernels_(kernels), block_(block), shared_(arrays.y_sigma_shared ? 1 : 0),
+          log_k_(std::log(double(arrays.k))), objects_(arrays, units, options.screen), curves_(arrays, units, kernels, block),
+          place_(size_t(block + kWidestTile)), row_num_(place_.size()), row_den_(place_.size(), 1.0) {}
 
     void pack(int64_t begin, int64_t end, bool only_double) {
         objects_.pack(begin, end);
@@ -125,40 +141,35 @@ class Worker {
             if (few && pack.n_row_groups > 0) pack.mode = Mode::rows;
             if (only_double && pack.mode == Mode::screen) pack.mode = Mode::tiles;
         }
-        scores_.resize(objects_.evidence.size() * size_t(block_));
-        float_scores_.resize(scores_.size());
+        double_.resize(objects_.evidence.size(), block_);
+        float_.resize(objects_.evidence.size(), block_);
     }
 
-    // Scores of all packed objects against curves [first, first + count).
+    // Fractions of all packed objects against curves [first, first + count).
     void score(int64_t first, int64_t count) {
         first_ = first;
         count_ = count;
         curves_.pack(first, count);
-        const int shared = in_.y_sigma_shared;
-        for (int64_t t = 0; t * kernels_.tile_float < count; ++t)
+        for (int64_t c = 0; c < count; c += kernels_.tile_float)
             for (const Pack& pack : objects_.packs)
                 if (pack.mode == Mode::screen)
-                    kernels_.score_float[shared][pack.n_objects - 1](objects_.in_float(pack), curves_.float_tile(t),
-                                                                     &float_scores_[offset(pack) + size_t(t * kernels_.tile_float)], block_);
-        for (int64_t t = 0; t * kernels_.tile_double < count; ++t)
+                    kernels_.score_float[shared_][pack.n_objects - 1](objects_.in_float(pack), curves_.float_tile(c / kernels_.tile_float),
+                                                                      &float_.num[at(pack, 0) + size_t(c)],
+                                                                      &float_.den[at(pack, 0) + size_t(c)], block_);
+        for (int64_t c = 0; c < count; c += kernels_.tile_double)
             for (const Pack& pack : objects_.packs)
                 if (pack.mode == Mode::tiles)
-                    kernels_.score_double[shared][pack.n_objects - 1](objects_.in_double(pack), curves_.tile(t),
-                                                                      &scores_[offset(pack) + size_t(t * kernels_.tile_double)], block_);
+                    kernels_.score_double[shared_][pack.n_objects - 1](objects_.in_double(pack), curves_.tile(c / kernels_.tile_double),
+                                                                       &double_.num[at(pack, 0) + size_t(c)],
+                                                                       &double_.den[at(pack, 0) + size_t(c)], block_);
         for (const Pack& pack : objects_.packs) {
-            if (pack.mode != Mode::rows && pack.mode != Mode::careful) continue;
-            for (int64_t c = 0; c < count; ++c) list_[size_t(c)] = int32_t(c);
             for (int o = 0; o < pack.n_objects; ++o) {
-                double* out = &scores_[offset(pack) + size_t(o * block_)];
                 if (pack.mode == Mode::rows) {
-                    kernels_.score_rows[shared](objects_.as_row(pack, o), curves_.rows(), units_.padded, list_.data(), int(count), out);
-                    continue;
+                    for (int64_t c = 0; c < count; ++c) place_[size_t(c)] = int32_t(c);
+                    kernels_.score_rows[shared_](objects_.as_row(pack, o), curves_.rows(), units_.padded, place_.data(), int(count),
+                                                 &double_.num[at(pack, o)], &double_.den[at(pack, o)]);
                 }
-                const int64_t object = objects_.evidence[size_t(pack.first + o)].object;
-                for (int64_t c = 0; c < count; ++c)
-                    out[c] = skipped(object) == c || (in_.log_weights && in_.log_weights[first + c] == -INFINITY)
-                                 ? -INFINITY
-                                 : careful_log_match(in_, object, first + c);
+                if (pack.mode == Mode::careful) score_carefully(pack, o);
             }
         }
     }
@@ -166,99 +177,159 @@ class Worker {
     void add_to_evidence(PairReport& report) {
         for (Pack& pack : objects_.packs) {
             for (int o = 0; o < pack.n_objects; ++o) {
-                Evidence& e = objects_.evidence[size_t(pack.first + o)];
                 if (pack.mode == Mode::screen)
-                    add_screened(pack, o, e);
+                    add_screened(pack, o);
                 else
-                    add_exact(&scores_[offset(pack) + size_t(o * block_)], e);
+                    add_exact(pack, o);
             }
             const int64_t pairs = pack.n_objects * count_;
             (pack.mode == Mode::screen ? report.screened : pack.mode == Mode::careful ? report.careful : report.in_double) += pairs;
-            if (pack.mode == Mode::screen && pack.screened >= 512 && double(pack.survived) > kTooManySurvivors * double(pack.screened))
-                pack.mode = Mode::tiles;
+            const bool crowded = pack.screened >= 512 && double(pack.survived) > kTooManySurvivors * double(pack.screened);
+            if (pack.mode == Mode::screen && (pack.hopeless || crowded)) pack.mode = Mode::tiles;
         }
     }
 
     void finish(double* out, PairReport& report) const {
         for (const Pack& pack : objects_.packs) report.survived += pack.survived;
         for (const Evidence& e : objects_.evidence)
-            out[e.object] = e.reference == -INFINITY ? -INFINITY
-                                                     : e.reference + std::log(e.sum + e.mass) + e.constant -
-                                                           (in_.log_weights ? 0.0 : log_k_);
+            out[e.object] = e.reference == -kInfinity ? -kInfinity
+                                                      : e.reference + std::log(e.sum + e.mass) + e.constant -
+                                                            (in_.log_weights ? 0.0 : log_k_);
     }
 
-    void copy_matches(double* out) const {
+    void copy_matches(double* out) {
         for (const Pack& pack : objects_.packs)
             for (int o = 0; o < pack.n_objects; ++o) {
                 const Evidence& e = objects_.evidence[size_t(pack.first + o)];
-                const double* scores = &scores_[offset(pack) + size_t(o * block_)];
-                for (int64_t c = 0; c < count_; ++c) out[e.object * in_.k + first_ + c] = scores[c] + e.constant;
+                double best;
+                finish_double(pack, o, kInfinity, best);  // nothing is above this limit, so all are there and in order
+                for (int64_t c = 0; c < count_; ++c) out[e.object * in_.k + first_ + c] = double_.score[size_t(c)] + e.constant;
             }
     }
 
   private:
-    size_t offset(const Pack& pack) const { return size_t(pack.first) * size_t(block_); }
+    size_t at(const Pack& pack, int which) const { return size_t(pack.first + which) * size_t(block_); }
+
+    // As fractions, the log matches of an object that the fast paths cannot take: num/den + log den = -2 log_match.
+    void score_carefully(const Pack& pack, int which) {
+        const int64_t object = objects_.evidence[size_t(pack.first + which)].object;
+        for (int64_t c = 0; c < count_; ++c) {
+            const bool counts = skipped(object) != c && !(in_.log_weights && in_.log_weights[first_ + c] == -kInfinity);
+            double_.num[at(pack, which) + size_t(c)] = counts ? -2.0 * careful_log_match(in_, object, first_ + c) : kInfinity;
+            double_.den[at(pack, which) + size_t(c)] = 1.0;
+        }
+    }
     // The place in this block of the curve that an object leaves out, or -1.
     int64_t skipped(int64_t object) const {
         if (!in_.skip || in_.skip[object] < first_ || in_.skip[object] >= first_ + count_) return -1;
         return in_.skip[object] - first_;
     }
+    // A curve that does not count gets chi^2 = infinity, and so do those that fill up the last tile. Returns the filled length.
     template <class T>
-    int prepare(T* scores, int64_t object, int64_t width) const {
-        if (in_.log_weights)
-            for (int64_t c = 0; c < count_; ++c) scores[c] += T(in_.log_weights[first_ + c]);
-        const int64_t skip = skipped(object), end = (count_ + width - 1) / width * width;
-        if (skip >= 0) scores[skip] = T(-INFINITY);
-        for (int64_t c = count_; c < end; ++c) scores[c] = T(-INFINITY);
+    int close(T* num, T* den, int64_t object, int64_t width) const {
+        const int64_t skip = skipped(object), end = round_up(count_, width);
+        for (int64_t c = skip >= 0 ? skip : count_; c < end; c = std::max(c + 1, count_)) num[c] = T(kInfinity), den[c] = T(1);
         return int(end);
+    }
+    // A bound on num/den above which a pair is `depth` nats or more below the reference, whatever its variances and weight. A pack
+    // of several groups has its logarithms in num already (score_general): no floor for them then.
+    double limit(const Evidence& e, double reference, double depth, double log_v_floor) const {
+        return e.reference == -kInfinity ? kInfinity : 2.0 * (depth - reference + units_.max_log_weight) - log_v_floor;
+    }
+    template <class T>
+    void add_weights(T* scores, const int32_t* place, int n, T& best) const {
+        if (!in_.log_weights) return;
+        best = -T(kInfinity);
+        for (int i = 0; i < n; ++i) {
+            scores[i] = place[i] < count_ ? scores[i] + T(in_.log_weights[first_ + place[i]]) : -T(kInfinity);
+            best = std::max(best, scores[i]);
+        }
+    }
+    int finish_double(const Pack& pack, int which, double limit, double& best) {
+        const Evidence& e = objects_.evidence[size_t(pack.first + which)];
+        double *num = &double_.num[at(pack, which)], *den = &double_.den[at(pack, which)];
+        const int n = close(num, den, e.object, kernels_.tile_double);
+        // The careful path has put -2 log_match in num, which may be negative: no limit holds for it.
+        if (pack.mode == Mode::careful) limit = kInfinity;
+        const int mode = pack.mode == Mode::careful ? 1 : shared_;
+        const int found = kernels_.finish_double[mode](num, den, n, limit, place_.data(), double_.score.data(), &best);
+        add_weights(double_.score.data(), place_.data(), found, best);
+        return found;
     }
     static void raise_reference(Evidence& e, double best) {
         if (!(best > e.reference)) return;
-        const double factor = e.reference == -INFINITY ? 0.0 : std::exp(e.reference - best);
+        const double factor = e.reference == -kInfinity ? 0.0 : std::exp(e.reference - best);
         e.sum *= factor;
         e.mass *= factor;
         e.reference = best;
     }
-    void add_exact(double* scores, Evidence& e) {
-        const int n = prepare(scores, e.object, kernels_.tile_double);
-        raise_reference(e, kernels_.max_double(scores, n));
-        if (e.reference > -INFINITY) e.sum += kernels_.exp_sum(scores, n, e.reference);
-    }
-    void add_screened(Pack& pack, int which, Evidence& e) {
-        float* scores = &float_scores_[offset(pack) + size_t(which * block_)];
-        const int n = prepare(scores, e.object, kernels_.tile_float);
-        raise_reference(e, double(kernels_.max_float(scores, n)) + e.float_shift);
-        pack.screened += count_;
-        if (e.reference == -INFINITY) return;
-        const Screening limit(e, pack.n_points, log_k_, units_.max_log_weight);
-        const double best = e.reference - e.float_shift;
-        const bool useless = !(limit.error <= kWorstFloatError);
-        const int found = kernels_.split(scores, n, float(best), useless ? -INFINITY : float(best - limit.depth), list_.data(), &e.mass);
-        pack.survived += found;
+    void add_exact(const Pack& pack, int which) {
+        Evidence& e = objects_.evidence[size_t(pack.first + which)];
+        double best;
+        const int groups = pack.mode == Mode::rows ? pack.n_row_groups : pack.n_groups;
+        const int found = finish_double(pack, which, limit(e, e.reference, 62.0, groups > 1 ? 0.0 : e.log_v_floor), best);
         if (found == 0) return;
-        kernels_.score_rows[in_.y_sigma_shared](objects_.as_row(pack, which), curves_.rows(), units_.padded, list_.data(), found,
-                                                row_scores_.data());
+        raise_reference(e, best);
+        if (e.reference > -kInfinity) e.sum += kernels_.exp_sum(double_.score.data(), found, e.reference);
+    }
+    void add_screened(Pack& pack, int which) {
+        Evidence& e = objects_.evidence[size_t(pack.first + which)];
+        float *num = &float_.num[at(pack, which)], *den = &float_.den[at(pack, which)], best;
+        const int n = close(num, den, e.object, kernels_.tile_float);
+        pack.screened += count_;
+        const double nothing = limit(e, e.reference - e.float_shift, 80.0 + 2.0 * kWorstFloatError,
+                                     pack.n_float_groups > 1 ? 0.0 : e.float_log_v_floor);
+        int found = kernels_.finish_float[shared_](num, den, n, float(nothing), place_.data(), float_.score.data(), &best);
+        if (found == 0) return;
+        add_weights(float_.score.data(), place_.data(), found, best);
+        if (best == -std::numeric_limits<float>::infinity() && e.reference == -kInfinity) return;
+        const Evidence before = e;
+        raise_reference(e, double(best) + e.float_shift);
+        const Screening screening(e, pack.n_points, log_k_, units_.max_log_weight);
+        pack.hopeless = !(screening.error <= kWorstFloatError);
+        if (pack.hopeless) {
+            // Float cannot tell these curves apart. The error only falls as the reference rises, so this is the first block that
+            // counts and all of it is at hand: take its reference from double, and leave float for this pack.
+            e = before;
+            found = int(count_);
+            for (int c = 0; c < found; ++c) place_[size_t(c)] = c;
+        } else {
+            const double reference = e.reference - e.float_shift;
+            found = kernels_.split(float_.score.data(), found, float(reference), float(reference - screening.depth), place_.data(), &e.mass);
+        }
+        if (found == 0) return;
+        pack.survived += found;
+        kernels_.score_rows[shared_](objects_.as_row(pack, which), curves_.rows(), units_.padded, place_.data(), found, row_num_.data(),
+                                     row_den_.data());
         int end = found;
-        if (in_.log_weights)
-            for (int c = 0; c < found; ++c) row_scores_[size_t(c)] += in_.log_weights[first_ + list_[size_t(c)]];
-        for (; end % kernels_.tile_double; ++end) row_scores_[size_t(end)] = -INFINITY;
-        e.sum += kernels_.exp_sum(row_scores_.data(), end, e.reference);
+        for (; end % kernels_.tile_double; ++end) {
+            row_num_[size_t(end)] = kInfinity;
+            row_den_[size_t(end)] = 1.0;
+            place_[size_t(end)] = int32_t(count_);  // beyond the curves: weighs nothing
+        }
+        double exact_best;
+        kernels_.finish_double[shared_](row_num_.data(), row_den_.data(), end, kInfinity, row_place_.data(), double_.score.data(),
+                                        &exact_best);
+        const int64_t skip = pack.hopeless ? skipped(e.object) : -1;  // otherwise not among the survivors
+        if (skip >= 0) double_.score[size_t(skip)] = -kInfinity;
+        add_weights(double_.score.data(), place_.data(), end, exact_best);
+        if (pack.hopeless) raise_reference(e, *std::max_element(double_.score.begin(), double_.score.begin() + end));
+        e.sum += kernels_.exp_sum(double_.score.data(), end, e.reference);
     }
 
     const PairArrays& in_;
     const Units& units_;
     const PairKernels& kernels_;
     int64_t block_, first_ = 0, count_ = 0;
+    int shared_;
     double log_k_;
     PackedObjects objects_;
     PackedCurves curves_;
-    std::vector<double> scores_;
-    std::vector<float> float_scores_;
-    std::vector<int32_t> list_;
-    std::vector<double> row_scores_;
+    Scores<double> double_;
+    Scores<float> float_;
+    std::vector<int32_t> place_, row_place_ = place_;
+    AlignedVector<double> row_num_, row_den_;
 };
-
-int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
 
 // Sizes depend on the problem only, never on the threads, so that results do not either.
 int64_t curves_per_block(const PairArrays& in, const PairOptions& options) {
@@ -269,7 +340,7 @@ int64_t curves_per_block(const PairArrays& in, const PairOptions& options) {
 int64_t objects_per_block(const PairArrays& in, const PairOptions& options) {
     if (options.objects_per_block > 0) return options.objects_per_block;
     const int64_t fits = std::max<int64_t>(1, kObjectBytes / (56 * in.m));
-    return std::min(fits, std::clamp<int64_t>((in.n + 63) / 64, 64, 512));
+    return std::min(fits, std::clamp<int64_t>((in.n + 31) / 32, 64, 512));
 }
 
 template <class PerBlock, class Finish>

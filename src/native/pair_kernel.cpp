@@ -1,39 +1,32 @@
 // The inner loops of the pair kernel. Compiled once per instruction set; see simd.hpp for the rules that follow from that.
 #include "pair_kernel.hpp"
 
+#include <math.h>
+
 #include "vmath.hpp"
 
 namespace badac {
 namespace BADAC_LEVEL {
 namespace {
 
+constexpr double kLog2 = 0.69314718055994530942;
 constexpr int kVectors = 2;  // vectors of curves in a tile; with two objects this makes four independent chains
 
 // sum_j r_j^2 / v_j and prod_j v_j as a fraction, point by point: num/den + r^2/v = (num v + r^2 den) / (den v). One division and
-// one logarithm then serve a whole group of points, and a pair costs four multiplications a point. `den` starts from the
-// mantissa left by the group before, so that the product of all variances is never lost.
+// one logarithm then serve a whole group of points, and a pair costs four multiplications a point. The fraction goes out as it
+// is: most pairs need neither the division nor the logarithm (see `finish`).
 template <class T, int OBJECTS>
-void score_general(const ObjectPack<T>& pack, const T* tile, T* out, ptrdiff_t out_stride) {
+void score_general(const ObjectPack<T>& pack, const T* tile, T* nums, T* dens, ptrdiff_t stride) {
     typedef typename Simd<T>::Vec V;
     constexpr int L = Simd<T>::lanes, W = kVectors * L;
-    V chi2[OBJECTS][kVectors], mantissa[OBJECTS][kVectors], exponent[OBJECTS][kVectors];
-    for (int o = 0; o < OBJECTS; ++o)
-        for (int c = 0; c < kVectors; ++c) {
-            chi2[o][c] = exponent[o][c] = broadcast<V>(T(0));
-            mantissa[o][c] = broadcast<V>(T(1));
-        }
+    V num[OBJECTS][kVectors], den[OBJECTS][kVectors];
     const int32_t* point = pack.point;
     const T* object = pack.data;
-    int p = 0;
-    for (int g = 0; g < pack.n_groups; ++g) {
-        V num[OBJECTS][kVectors], den[OBJECTS][kVectors];
+    const auto add_points = [&](const int32_t* end) BADAC_LAMBDA_INLINE {
         for (int o = 0; o < OBJECTS; ++o)
-            for (int c = 0; c < kVectors; ++c) {
-                num[o][c] = broadcast<V>(T(0));
-                den[o][c] = mantissa[o][c];
-            }
-        for (const int end = pack.group_end[g]; p < end; ++p, object += 2 * OBJECTS) {
-            const T* curve = tile + size_t(point[p]) * (2 * W);
+            for (int c = 0; c < kVectors; ++c) num[o][c] = broadcast<V>(T(0));
+        for (; point < end; ++point, object += 2 * OBJECTS) {
+            const T* curve = tile + size_t(*point) * (2 * W);
             V y[kVectors], b[kVectors];
             for (int c = 0; c < kVectors; ++c) {
                 y[c] = load<V>(curve + c * L);
@@ -48,22 +41,39 @@ void score_general(const ObjectPack<T>& pack, const T* tile, T* out, ptrdiff_t o
                 }
             }
         }
+    };
+    for (int o = 0; o < OBJECTS; ++o)
+        for (int c = 0; c < kVectors; ++c) den[o][c] = broadcast<V>(T(1));
+    add_points(pack.point + pack.group_end[0]);
+    if (pack.n_groups > 1) {  // rare: variances so far apart that their product leaves the range of T
+        V chi2[OBJECTS][kVectors], exponent[OBJECTS][kVectors];
+        for (int o = 0; o < OBJECTS; ++o)
+            for (int c = 0; c < kVectors; ++c) chi2[o][c] = exponent[o][c] = broadcast<V>(T(0));
+        for (int g = 1;; ++g) {
+            for (int o = 0; o < OBJECTS; ++o)
+                for (int c = 0; c < kVectors; ++c) {
+                    chi2[o][c] = chi2[o][c] + num[o][c] / den[o][c];
+                    den[o][c] = take_exponent<T>(den[o][c], exponent[o][c]);  // the mantissa starts the next group
+                }
+            if (g == pack.n_groups) break;
+            add_points(pack.point + pack.group_end[g]);
+        }
         for (int o = 0; o < OBJECTS; ++o)
             for (int c = 0; c < kVectors; ++c) {
-                chi2[o][c] = chi2[o][c] + num[o][c] / den[o][c];
-                mantissa[o][c] = take_exponent<T>(den[o][c], exponent[o][c]);
+                num[o][c] = chi2[o][c] + fma(exponent[o][c], broadcast<V>(T(kLog2)), log_mantissa(den[o][c]));
+                den[o][c] = broadcast<V>(T(1));
             }
     }
     for (int o = 0; o < OBJECTS; ++o)
         for (int c = 0; c < kVectors; ++c) {
-            const V log_v = fma(exponent[o][c], broadcast<V>(T(0.69314718055994530942)), log_mantissa(mantissa[o][c]));
-            store(out + o * out_stride + c * L, V(broadcast<V>(T(-0.5)) * (chi2[o][c] + log_v)));
+            store(nums + o * stride + c * L, num[o][c]);
+            store(dens + o * stride + c * L, den[o][c]);
         }
 }
 
 // sum_j w_j r_j^2 with the object's own weights: no square is expanded, so nothing cancels.
 template <class T, int OBJECTS>
-void score_shared(const ObjectPack<T>& pack, const T* tile, T* out, ptrdiff_t out_stride) {
+void score_shared(const ObjectPack<T>& pack, const T* tile, T* nums, T*, ptrdiff_t stride) {
     typedef typename Simd<T>::Vec V;
     constexpr int L = Simd<T>::lanes, W = kVectors * L;
     V chi2[OBJECTS][kVectors];
@@ -81,28 +91,28 @@ void score_shared(const ObjectPack<T>& pack, const T* tile, T* out, ptrdiff_t ou
         }
     }
     for (int o = 0; o < OBJECTS; ++o)
-        for (int c = 0; c < kVectors; ++c) store(out + o * out_stride + c * L, V(broadcast<V>(T(-0.5)) * chi2[o][c]));
+        for (int c = 0; c < kVectors; ++c) store(nums + o * stride + c * L, chi2[o][c]);
 }
 
 constexpr int kRows = 4;  // curves evaluated together, for independent chains
 
 template <bool MASKED>
-void score_rows_general(const RowObject& object, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* out) {
+void score_rows_general(const RowObject& object, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* nums,
+                        double* dens) {
     constexpr int L = Simd<double>::lanes;
     for (int first = 0; first < n; first += kRows) {
         const double* row[kRows];
-        VecD chi2[kRows], mantissa[kRows], exponent[kRows];
+        VecD num[kRows], den[kRows];
+        double chi2[kRows] = {}, exponents[kRows] = {}, mantissa[kRows];
         for (int i = 0; i < kRows; ++i) {
             row[i] = rows + ptrdiff_t(list[first + i < n ? first + i : n - 1]) * (2 * padded);
-            chi2[i] = exponent[i] = broadcast<VecD>(0.0);
-            mantissa[i] = broadcast<VecD>(1.0);
+            mantissa[i] = 1.0;
         }
         int p = 0;
         for (int g = 0; g < object.n_groups; ++g) {
-            VecD num[kRows], den[kRows];
             for (int i = 0; i < kRows; ++i) {
                 num[i] = broadcast<VecD>(0.0);
-                den[i] = mantissa[i];
+                den[i] = broadcast<VecD>(1.0);
             }
             for (const int end = object.group_end[g]; p < end; p += L) {
                 const VecD d = load<VecD>(object.value + p), a = load<VecD>(object.variance + p);
@@ -118,28 +128,37 @@ void score_rows_general(const RowObject& object, const double* rows, ptrdiff_t p
                     den[i] = den[i] * v;
                 }
             }
-            for (int i = 0; i < kRows; ++i) {
-                chi2[i] = chi2[i] + num[i] / den[i];
-                mantissa[i] = take_exponent<double>(den[i], exponent[i]);
+            for (int i = 0; i < kRows; ++i) {  // the fractions of the lanes become one
+                double lane_num[L], lane_den[L];
+                store(lane_num, num[i]);
+                store(lane_den, den[i]);
+                double total = lane_num[0], product = lane_den[0];
+                for (int l = 1; l < L; ++l) {
+                    total = total * lane_den[l] + lane_num[l] * product;
+                    product *= lane_den[l];
+                }
+                if (object.n_groups == 1) {
+                    if (first + i < n) {
+                        nums[first + i] = total;
+                        dens[first + i] = product;
+                    }
+                    continue;
+                }
+                chi2[i] += total / product;
+                VecD exponent = broadcast<VecD>(exponents[i]);
+                mantissa[i] = take_exponent<double>(broadcast<VecD>(product * mantissa[i]), exponent)[0];
+                exponents[i] = exponent[0];
             }
         }
+        if (object.n_groups == 1) continue;
         for (int i = 0; i < kRows && first + i < n; ++i) {
-            double sum = 0.0, product = 1.0, exponents = 0.0;
-            for (int l = 0; l < L; ++l) {
-                sum += chi2[i][l];
-                product *= mantissa[i][l];
-                exponents += exponent[i][l];
-            }
-            VecD extra = broadcast<VecD>(exponents);
-            const VecD unit = take_exponent<double>(broadcast<VecD>(product), extra);
-            const VecD log_v = fma(extra, broadcast<VecD>(0.69314718055994530942), log_mantissa(unit));
-            out[first + i] = -0.5 * (sum + log_v[0]);
+            nums[first + i] = chi2[i] + (exponents[i] * kLog2 + log_mantissa(broadcast<VecD>(mantissa[i]))[0]);
+            dens[first + i] = 1.0;
         }
     }
 }
 
-template <bool MASKED>
-void score_rows_shared(const RowObject& object, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* out) {
+void score_rows_shared(const RowObject& object, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* nums, double*) {
     constexpr int L = Simd<double>::lanes;
     for (int first = 0; first < n; first += kRows) {
         const double* row[kRows];
@@ -156,26 +175,47 @@ void score_rows_shared(const RowObject& object, const double* rows, ptrdiff_t pa
             }
         }
         for (int i = 0; i < kRows && first + i < n; ++i) {
-            double sum = 0.0;
-            for (int l = 0; l < L; ++l) sum += chi2[i][l];
-            out[first + i] = -0.5 * sum;
+            double lane[L], sum = 0.0;
+            store(lane, chi2[i]);
+            for (int l = 0; l < L; ++l) sum += lane[l];
+            nums[first + i] = sum;
         }
     }
 }
 
-void score_rows_general_any(const RowObject& o, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* out) {
-    (o.mask ? score_rows_general<true> : score_rows_general<false>)(o, rows, padded, list, n, out);
+void score_rows_any(const RowObject& o, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* nums, double* dens) {
+    (o.mask ? score_rows_general<true> : score_rows_general<false>)(o, rows, padded, list, n, nums, dens);
 }
 
-template <class T>
-T maximum(const T* x, int n) {
+// Fractions to scores -1/2 (num/den + log den), for the vectors that have a lane with chi^2 = num/den <= limit.
+template <class T, bool SHARED>
+int finish(const T* nums, const T* dens, int n, T limit, int32_t* place, T* scores, T* best) {
     typedef typename Simd<T>::Vec V;
     constexpr int L = Simd<T>::lanes;
-    V best = load<V>(x);
-    for (int i = L; i < n; i += L) best = larger(load<V>(x + i), best);
-    T out = best[0];
-    for (int l = 1; l < L; ++l) out = best[l] > out ? best[l] : out;
-    return out;
+    const V bound = broadcast<V>(limit), minus_half = broadcast<V>(T(-0.5));
+    V top = broadcast<V>(T(-HUGE_VAL));
+    int found = 0;
+    for (int i = 0; i < n; i += L) {
+        const V num = load<V>(nums + i);
+        V score;
+        if (SHARED) {
+            if (lanes_set(num > bound) == (1u << L) - 1u) continue;
+            score = minus_half * num;
+        } else {
+            const V den = load<V>(dens + i);
+            if (lanes_set(num > V(bound * den)) == (1u << L) - 1u) continue;
+            V exponent = broadcast<V>(T(0));
+            const V mantissa = take_exponent<T>(den, exponent);
+            score = minus_half * (num / den + fma(exponent, broadcast<V>(T(kLog2)), log_mantissa(mantissa)));
+        }
+        store(scores + found, score);
+        for (int l = 0; l < L; ++l) place[found + l] = i + l;
+        top = larger(score, top);
+        found += L;
+    }
+    *best = top[0];
+    for (int l = 1; l < L; ++l) *best = top[l] > *best ? top[l] : *best;
+    return found;
 }
 
 double exp_sum(const double* x, int n, double reference) {
@@ -192,7 +232,7 @@ double exp_sum(const double* x, int n, double reference) {
     return out;
 }
 
-int split(const float* x, int n, float reference, float cut, int32_t* list, double* mass) {
+int split(const float* x, int n, float reference, float cut, int32_t* place, double* mass) {
     constexpr int L = Simd<float>::lanes;
     const VecF shift = broadcast<VecF>(reference), limit = broadcast<VecF>(cut);
     // Beyond 80 nats a float's exp underflows, and the mass is nothing beside what is kept.
@@ -201,13 +241,12 @@ int split(const float* x, int n, float reference, float cut, int32_t* list, doub
     int found = 0;
     for (int i = 0; i < n; i += L) {
         const VecF s = load<VecF>(x + i);
-        const IntF above_floor = s > floor;
-        if (!lanes_set(above_floor)) continue;
         const IntF survives = s > limit;
-        unsigned bits = lanes_set(survives);
-        for (int l = 0; bits; ++l, bits >>= 1)
-            if (bits & 1u) list[found++] = i + l;
-        const VecF weight = select(above_floor, exp_negative(VecF(s - shift)), broadcast<VecF>(0.0f));
+        for (unsigned bits = lanes_set(survives), l = 0; bits; ++l, bits >>= 1) {
+            place[found] = place[i + int(l)];
+            found += int(bits & 1u);
+        }
+        const VecF weight = select(s > floor, exp_negative(VecF(s - shift)), broadcast<VecF>(0.0f));
         sum = sum + select(survives, broadcast<VecF>(0.0f), weight);
     }
     for (int l = 0; l < L; ++l) *mass += double(sum[l]);
@@ -235,9 +274,9 @@ const PairKernels kTable = {
     kVectors * Simd<float>::lanes,
     {{score_general<double, 1>, score_general<double, 2>}, {score_shared<double, 1>, score_shared<double, 2>}},
     {{score_general<float, 1>, score_general<float, 2>}, {score_shared<float, 1>, score_shared<float, 2>}},
-    {score_rows_general_any, score_rows_shared<false>},
-    maximum<double>,
-    maximum<float>,
+    {score_rows_any, score_rows_shared},
+    {finish<double, false>, finish<double, true>},
+    {finish<float, false>, finish<float, true>},
     exp_sum,
     split,
     multiply_adds,

@@ -30,22 +30,25 @@ struct RowObject {
     const int32_t* group_end;  // (n_groups) in points, multiples of kRowStep
 };
 
-// Scores are -1/2 sum_j (r_j^2 / v_j + log v_j) in the scaled units of the caller; without the log if errors are shared.
+// A pair's score is -1/2 sum_j (r_j^2 / v_j + log v_j), in the scaled units of the caller. It is kept as a fraction first: num/den is
+// the sum of r^2/v, den the product of v. If the curves share their errors the logs are the caller's and num alone is the sum.
 struct PairKernels {
     const char* name;
     int tile_double, tile_float;  // curves in a tile
     // [errors shared][n_objects - 1]; a tile is (points, 2, curves): value and variance; (points, curves) if errors are shared.
-    void (*score_double[2][kMaxPack])(const ObjectPack<double>&, const double* tile, double* out, ptrdiff_t out_stride);
-    void (*score_float[2][kMaxPack])(const ObjectPack<float>&, const float* tile, float* out, ptrdiff_t out_stride);
-    // Curves of a list, one by one: rows are (curves, 2, padded), or (curves, padded) if errors are shared.
-    void (*score_rows[2])(const RowObject&, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* out);
-    // Lengths are multiples of tile_double (tile_float).
-    double (*max_double)(const double* x, int n);
-    float (*max_float)(const float* x, int n);
+    // Out: (n_objects, curves), rows `stride` apart.
+    void (*score_double[2][kMaxPack])(const ObjectPack<double>&, const double* tile, double* num, double* den, ptrdiff_t stride);
+    void (*score_float[2][kMaxPack])(const ObjectPack<float>&, const float* tile, float* num, float* den, ptrdiff_t stride);
+    // Curves of a list, one by one: rows are (curves, 2, padded), or (curves, padded) if errors are shared. Out: (n).
+    void (*score_rows[2])(const RowObject&, const double* rows, ptrdiff_t padded, const int32_t* list, int n, double* num, double* den);
+    // [errors shared] Fractions to scores, n a multiple of the tile, except for whole vectors whose num/den is above the limit.
+    // Returns how many scores there are, where they came from, and the largest.
+    int (*finish_double[2])(const double* num, const double* den, int n, double limit, int32_t* place, double* scores, double* best);
+    int (*finish_float[2])(const float* num, const float* den, int n, float limit, int32_t* place, float* scores, float* best);
     // sum exp(x - reference) over what is above reference - 60
     double (*exp_sum)(const double* x, int n, double reference);
-    // List what is >= cut; the mass of the rest, sum exp(x - reference), is added to *mass.
-    int (*split)(const float* x, int n, float reference, float cut, int32_t* list, double* mass);
+    // Keep in `place` only those whose score is above the cut; the mass of the rest, sum exp(x - reference), is added to *mass.
+    int (*split)(const float* x, int n, float reference, float cut, int32_t* place, double* mass);
     // Multiply-adds of independent vectors, for measuring what the machine can do; returns a number that depends on all.
     double (*multiply_adds)(int64_t n_vectors, int* lanes);
 };

@@ -131,10 +131,9 @@ void PackedObjects::float_error(Evidence& e, const int32_t* point, int n_points,
         const double d = (in_.d[e.object * in_.m + point[p]] * units_.down[j] - units_.centre[j]) * units_.narrow[j];
         const double rounding = kFloatUnit * (std::fabs(d) + units_.reach[j]);
         e.value_error += rounding * rounding / (std::exp2(range[size_t(p)].low) * units_.narrow[j] * units_.narrow[j]);
-        e.log_v_floor += kLog2 * (range[size_t(p)].low + units_.log2_narrow2[j]);
-        e.float_shift += 0.5 * kLog2 * units_.log2_narrow2[j];
+        if (!in_.y_sigma_shared) e.float_shift += 0.5 * kLog2 * units_.log2_narrow2[j];
     }
-    if (in_.y_sigma_shared) e.log_v_floor = e.float_shift = 0.0;  // the logs are in the constant
+    e.float_log_v_floor = e.log_v_floor + 2.0 * e.float_shift;
 }
 
 void PackedObjects::add_pack(int n_objects, const int64_t* objects) {
@@ -224,6 +223,8 @@ void PackedObjects::fill(const Pack& pack, int which, int64_t object) {
     }
     // Padding has r = 0 and v = 1 without a mask: the curves' padding is 0 too.
     e.constant = -0.5 * (pack.n_points * kLog2Pi + log_v) - kLog2 * exponents;
+    if (!shared)  // else the logs are in the constant
+        for (const Range& range : range_) e.log_v_floor += kLog2 * range.low;
     if (pack.mode == Mode::screen) float_error(e, point, pack.n_points, range_);
 }
 

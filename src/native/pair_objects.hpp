@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "aligned.hpp"
 #include "pair_units.hpp"
 
 namespace badac {
@@ -16,7 +17,7 @@ struct Evidence {
     double float_shift = 0.0;  // score in double units = score in float units + this
     double reference = 0.0, sum = 0.0, mass = 0.0;
     double value_error = 0.0;   // sum_j (rounding of a residual in float)^2 / v_j
-    double log_v_floor = 0.0;   // the least sum_j log v_j can be, float units
+    double log_v_floor = 0.0, float_log_v_floor = 0.0;  // the least sum_j log v_j can be, in either unit; 0 if it is not in the scores
 };
 
 struct Pack {
@@ -25,7 +26,7 @@ struct Pack {
     size_t point, data;              // offsets
     size_t groups, float_groups, row_groups;
     int n_groups, n_float_groups, n_row_groups;
-    bool complete;
+    bool complete, hopeless = false;  // hopeless: float cannot resolve its residuals
     int64_t screened = 0, survived = 0;
 };
 
@@ -65,9 +66,9 @@ class PackedObjects {
     std::vector<uint64_t> observed_;  // bits, (objects, words)
     std::vector<int64_t> order_;
     std::vector<int32_t> point_, group_end_;
-    std::vector<double> data_, row_value_, row_variance_;
-    std::vector<float> float_data_;
-    std::vector<int64_t> row_mask_;
+    AlignedVector<double> data_, row_value_, row_variance_;
+    AlignedVector<float> float_data_;
+    AlignedVector<int64_t> row_mask_;
     std::vector<Range> range_, other_range_;
     size_t last_point_ = 0;  // where the list of points of the current objects begins
 };

@@ -18,9 +18,11 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define BADAC_INLINE inline __attribute__((always_inline))
+#define BADAC_LAMBDA_INLINE __attribute__((always_inline))
 #define BADAC_VECTOR_EXTENSIONS 1
 #else
 #define BADAC_INLINE inline
+#define BADAC_LAMBDA_INLINE
 #endif
 #ifdef BADAC_PLAIN_VECTORS  // for testing what a compiler without vector extensions gets
 #undef BADAC_VECTOR_EXTENSIONS

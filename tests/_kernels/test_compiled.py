@@ -1,0 +1,264 @@
+"""Every way the core can take, against the definition in extended precision and against the NumPy twin."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pair_cases import CASES, Arguments, case_and_definition, definition, rounding_scale
+
+from badac._kernels import reference
+from badac._kernels.arguments import Pairs
+
+compiled = pytest.importorskip("badac._kernels.compiled", reason="the core is not built here")
+
+LEVELS = compiled.levels()
+CHOICES: dict[str, dict[str, object]] = {
+    "as it is": {},
+    "double": {"screen": False},
+    "two threads": {"n_threads": 2},
+    "small blocks": {"objects_per_block": 9, "curves_per_block": 32},
+    "one object a block": {"objects_per_block": 1},
+}
+
+
+def assert_follows(found: np.ndarray, exact: np.ndarray, arguments: Arguments) -> None:
+    """1e-10 nats by screening; a few roundings for each of the points, of the size of the terms."""
+    np.testing.assert_array_equal(np.isneginf(found), np.isneginf(exact))
+    finite = np.isfinite(exact)
+    points = np.asarray(arguments["d"]).shape[1]
+    allowed = 1e-10 + 4 * np.finfo(float).eps * (points + 10) * rounding_scale(arguments, exact)
+    assert np.all(np.abs(found[finite] - exact[finite]) <= allowed[finite])
+
+
+def run(arguments: Arguments, **choices: object) -> np.ndarray:
+    names = ("d", "d_sigma", "y", "y_sigma")
+    pairs = Pairs.of(*(arguments[name] for name in names), arguments.get("extra_variance", 0.0))
+    return compiled.pair_logsumexp_with(
+        pairs, log_weights=arguments.get("log_weights"), skip=arguments.get("skip"), **choices
+    )[0]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("case", CASES)
+def test_log_sum_against_the_definition(case: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BADAC_SIMD", level)
+    arguments, exact, _ = case_and_definition(case)
+    for choice in CHOICES.values():
+        assert_follows(run(arguments, **choice), exact, arguments)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("case", CASES)
+def test_log_match_against_the_definition(case: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BADAC_SIMD", level)
+    arguments, _, exact = case_and_definition(case)
+    names = {"d", "d_sigma", "y", "y_sigma", "extra_variance"}
+    found = compiled.pair_log_match(**{name: value for name, value in arguments.items() if name in names})
+    # 1e-12 of the terms: in double throughout, so the error is rounding alone. chi^2 beyond 1e300 is -inf.
+    representable = exact > -1e300
+    scale = np.abs(exact) + rounding_scale(arguments, np.zeros(len(exact)))[:, None]
+    assert np.all(np.abs(found[representable] - exact[representable]) <= 1e-12 * scale[representable])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_twin_follows_the_definition(case: str) -> None:
+    arguments, exact, _ = case_and_definition(case)
+    assert_follows(reference.pair_logsumexp(**arguments), exact, arguments)
+
+
+@pytest.mark.parametrize(
+    "case", ["plain 70x100x100", "missing", "all matter", "scales 1e±30", "skip and weights"]
+)
+def test_threads_do_not_change_a_bit(case: str) -> None:
+    arguments = CASES[case]()
+    alone = run(arguments, objects_per_block=8)
+    for threads in (2, 3, 7):
+        np.testing.assert_array_equal(run(arguments, objects_per_block=8, n_threads=threads), alone)
+
+
+@pytest.mark.parametrize("case", ["plain 70x100x100", "missing", "all matter", "skip and weights"])
+def test_blocks_change_only_rounding_in_double(case: str) -> None:
+    arguments = CASES[case]()
+    whole = run(arguments, screen=False)
+    for objects, curves in [(1, 32), (3, 64), (16, 96), (1000, 10_000)]:
+        found = run(arguments, screen=False, objects_per_block=objects, curves_per_block=curves)
+        np.testing.assert_allclose(found, whole, rtol=1e-12, atol=1e-12)
+
+
+def test_screening_happens_and_gives_up() -> None:
+    """It must be used where curves are far apart, and not where most of them count or float cannot tell them apart."""
+
+    def report(case: str) -> dict[str, int]:
+        arguments = CASES[case]()
+        pairs = Pairs.of(*(arguments[name] for name in ("d", "d_sigma", "y", "y_sigma")), 0.0)
+        return dict(compiled.pair_logsumexp_with(pairs)[1])
+
+    sparse = report("plain 70x100x100")
+    assert sparse["screened"] >= 6000
+    assert sparse["survived"] < 700
+    assert report("all matter")["in_double"] > 0
+    centred = report("offset 59000")  # centred first: the offset costs nothing
+    assert centred["survived"] < 0.1 * centred["screened"]
+    hopeless = report("outlying curve")  # a float of the outlier's size cannot hold the others' residuals
+    assert hopeless["survived"] == hopeless["screened"] > 0
+    assert report("overflowing squares")["careful"] == 0  # units bring them into range
+    assert report("scales 1e±200")["careful"] > 0
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(("shift", "factor"), [(0.0, 1.0), (59_000.0, 0.01)])
+def test_authors_sample(authors_sample: dict[str, np.ndarray], shift: float, factor: float) -> None:
+    train = authors_sample["train_label"] == 0
+    arguments = {
+        "d": shift + factor * authors_sample["test_values"][:40],
+        "d_sigma": factor * authors_sample["test_sigma"][:40],
+        "y": shift + factor * authors_sample["train_values"][train],
+        "y_sigma": factor * authors_sample["train_sigma"][train],
+    }
+    exact, _ = definition(arguments)
+    assert np.max(np.abs(run(arguments) / exact - 1)) < 1e-9
+
+
+def test_no_silent_underflow() -> None:
+    """A match is -inf only beyond what a double can hold: chi^2 of 1e299 is a number, chi^2 of 1e310 is not."""
+    one = {"d_sigma": np.full((1, 3), 1.0), "y_sigma": np.zeros((2, 3))}
+    for far in (1e20, 1e80, 1e149):
+        arguments = {"d": np.full((1, 3), far), "y": np.zeros((2, 3)), **one}
+        exact, _ = definition(arguments)
+        np.testing.assert_allclose(run(arguments), exact.astype(float), rtol=1e-13)
+        np.testing.assert_allclose(
+            compiled.pair_log_match(**arguments)[0], exact.astype(float)[0], rtol=1e-13
+        )
+    beyond = {"d": np.full((1, 3), 1e155), "y": np.zeros((2, 3)), **one}
+    assert run(beyond)[0] == -np.inf
+
+
+@pytest.mark.parametrize(
+    "kernel", [compiled.pair_log_match, compiled.pair_logsumexp, reference.pair_log_match]
+)
+def test_a_pair_without_variance_is_named(kernel: object) -> None:
+    d_sigma, y_sigma = np.ones((3, 4)), np.ones((5, 4))
+    d_sigma[2, 1] = y_sigma[3, 1] = 0.0
+    with pytest.raises(ValueError, match="object 2 and curve 3 are both zero at point 1"):
+        kernel(np.zeros((3, 4)), d_sigma, np.zeros((5, 4)), y_sigma)
+
+
+@pytest.mark.parametrize("kernel", [compiled.pair_logsumexp, reference.pair_logsumexp])
+def test_a_pair_without_variance_may_be_left_out(kernel: object) -> None:
+    """Leave-one-out of a member with one exact point: only its own pair has no variance, and that one is skipped."""
+    values, sigma = np.arange(12.0).reshape(3, 4), np.ones((3, 4))
+    sigma[1, 2] = 0.0
+    found = kernel(values, sigma, values, sigma, skip=np.arange(3))
+    assert np.all(np.isfinite(found))
+    weights = np.log([0.5, 0.5, 0.0], where=[True, True, False], out=np.full(3, -np.inf))
+    sigma[1, 2], sigma[2, 2] = 1.0, 0.0
+    assert np.all(np.isfinite(kernel(values[2:], sigma[2:], values, sigma, log_weights=weights)))
+
+
+def test_inputs_of_any_kind_are_taken_and_left_alone(rng: np.random.Generator) -> None:
+    base = rng.normal(size=(6, 40, 2))
+    sigma = rng.uniform(1, 2, (6, 40, 2))
+    before = base.copy(), sigma.copy()
+    plain = compiled.pair_logsumexp(
+        *(np.ascontiguousarray(a) for a in (base[..., 0], sigma[..., 0], base[..., 1], sigma[..., 1]))
+    )
+    strided = compiled.pair_logsumexp(base[..., 0], sigma[..., 0], base[..., 1], sigma[..., 1])
+    np.testing.assert_array_equal(strided, plain)
+    np.testing.assert_array_equal(base, before[0])
+    np.testing.assert_array_equal(sigma, before[1])
+    single = compiled.pair_logsumexp(
+        base[..., 0].astype(np.float32), sigma[..., 0], base[..., 1], sigma[..., 1]
+    )
+    np.testing.assert_allclose(single, plain, rtol=1e-5)
+    for array in (base, sigma):
+        array.flags.writeable = False
+    np.testing.assert_array_equal(
+        compiled.pair_logsumexp(base[..., 0], sigma[..., 0], base[..., 1], sigma[..., 1]), plain
+    )
+    assert compiled.pair_logsumexp(
+        np.empty((0, 4)), np.empty((0, 4)), np.ones((2, 4)), np.ones((2, 4))
+    ).shape == (0,)
+
+
+def test_unknown_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BADAC_SIMD", "abacus")
+    with pytest.raises(ValueError, match="no kernels for instruction set 'abacus'"):
+        compiled.pair_log_match(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_ctrl_c_stops_a_long_call(n_threads: int) -> None:
+    """Five seconds of work or more, stopped after a fifth of one."""
+    curves, sigma = np.zeros((20_000, 100)), np.ones((20_000, 100))
+    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        compiled.pair_logsumexp(curves, sigma, curves, sigma, n_threads=n_threads)
+        time.sleep(10)  # in case the signal came late
+    assert time.perf_counter() - start < 4.0
+
+
+sizes = st.tuples(st.integers(1, 20), st.integers(1, 70), st.integers(1, 40), st.integers(0, 2**32 - 1))
+
+
+def drawn(n: int, k: int, m: int, seed: int) -> Arguments:
+    rng = np.random.default_rng(seed)
+    spread = 10.0 ** rng.uniform(-2, 2)
+    d = rng.normal(size=(n, m)) * spread
+    d[rng.random((n, m)) < rng.choice([0.0, 0.3])] = np.nan
+    return {
+        "d": d,
+        "d_sigma": rng.uniform(0.1, 1, (n, m)),
+        "y": rng.normal(size=(k, m)) * spread,
+        "y_sigma": rng.uniform(0.0, 1, (rng.choice([1, k]), m)),
+    }
+
+
+@settings(deadline=None, max_examples=60)
+@given(sizes)
+def test_law_twin(size: tuple[int, int, int, int]) -> None:
+    arguments = drawn(*size)
+    np.testing.assert_allclose(run(arguments), reference.pair_logsumexp(**arguments), rtol=1e-11, atol=2e-10)
+    matches = compiled.pair_log_match(**arguments)
+    np.testing.assert_allclose(matches, reference.pair_log_match(**arguments), rtol=1e-11, atol=1e-11)
+
+
+@settings(deadline=None, max_examples=40)
+@given(sizes)
+def test_law_order_does_not_matter(size: tuple[int, int, int, int]) -> None:
+    arguments = drawn(*size)
+    rng = np.random.default_rng(size[3])
+    curves, points = rng.permutation(size[1]), rng.permutation(size[2])
+    y_sigma = arguments["y_sigma"]
+    shuffled = {
+        "d": arguments["d"][:, points],
+        "d_sigma": arguments["d_sigma"][:, points],
+        "y": arguments["y"][curves][:, points],
+        "y_sigma": (y_sigma if len(y_sigma) == 1 else y_sigma[curves])[:, points],
+    }
+    np.testing.assert_allclose(run(shuffled), run(arguments), rtol=1e-11, atol=2e-10)
+
+
+@settings(deadline=None, max_examples=40)
+@given(sizes, st.floats(1e-120, 1e120))
+def test_law_scaling_shifts(size: tuple[int, int, int, int], factor: float) -> None:
+    arguments = drawn(*size)
+    scaled = {name: array * factor for name, array in arguments.items()}
+    shift = np.isfinite(arguments["d"]).sum(axis=1) * np.log(factor)
+    np.testing.assert_allclose(run(scaled), run(arguments) - shift, rtol=1e-11, atol=3e-10)
+
+
+@settings(deadline=None, max_examples=30)
+@given(sizes, st.integers(1, 4), st.integers(1, 30), st.sampled_from([32, 64, 96]))
+def test_law_threads_and_blocks(
+    size: tuple[int, int, int, int], threads: int, objects: int, curves: int
+) -> None:
+    arguments = drawn(*size)
+    found = run(arguments, n_threads=threads, objects_per_block=objects, curves_per_block=curves)
+    np.testing.assert_allclose(found, run(arguments), rtol=1e-12, atol=2e-10)
