@@ -130,14 +130,31 @@ def _weights(k: int) -> np.ndarray:
     return out
 
 
+def _outlying_curve() -> Arguments:
+    base = _plain(70, 200, 20)
+    return _with(
+        base,
+        y=np.vstack([np.asarray(base["y"]), np.full((1, 20), 1e8)]),
+        y_sigma=np.vstack([np.asarray(base["y_sigma"]), np.full((1, 20), 0.1)]),
+    )
+
+
+# Not multiples of any tile, one of everything, and enough for several blocks: objects, curves, points.
+SIZES = [
+    (1, 1, 1),
+    (1, 1, 3),
+    (1, 300, 5),
+    (2, 7, 4),
+    (3, 33, 8),
+    (5, 31, 9),
+    (8, 32, 16),
+    (9, 129, 64),
+    (33, 17, 65),
+]
+SIZES += [(70, 100, 100), (65, 300, 31), (17, 250, 257), (130, 64, 7), (100, 3, 12)]
+
 CASES: dict[str, Callable[[], Arguments]] = {
-    **{
-        f"plain {n}x{k}x{m}": (lambda n=n, k=k, m=m: _plain(n, k, m))
-        for n, k, m in [
-            (1, 1, 1), (1, 1, 3), (1, 300, 5), (2, 7, 4), (3, 33, 8), (5, 31, 9), (8, 32, 16), (9, 129, 64), (33, 17, 65),
-            (70, 100, 100), (65, 300, 31), (17, 250, 257), (130, 64, 7), (100, 3, 12),
-        ]  # fmt: skip
-    },
+    **{f"plain {n}x{k}x{m}": (lambda n=n, k=k, m=m: _plain(n, k, m)) for n, k, m in SIZES},
     **{
         f"shared {n}x{k}x{m}": (lambda n=n, k=k, m=m: _shared(n, k, m))
         for n, k, m in [(1, 1, 1), (1, 50, 5), (7, 33, 9), (66, 290, 100), (20, 65, 257)]
@@ -147,23 +164,31 @@ CASES: dict[str, Callable[[], Arguments]] = {
     "missing": lambda: _missing(70, 90, 40),
     "missing, few": lambda: _missing(5, 90, 40),
     "missing, mostly": lambda: _missing(30, 50, 13, 0.9),
-    "missing, shared": lambda: (lambda a: _with(a, y_sigma=np.asarray(a["y_sigma"])[:1]))(_missing(70, 90, 40)),
+    "missing, shared": lambda: (lambda a: _with(a, y_sigma=np.asarray(a["y_sigma"])[:1]))(
+        _missing(70, 90, 40)
+    ),
     "all matter": lambda: _noisy(70, 1300, 20),
-    "all matter, shared": lambda: (lambda a: _with(a, y_sigma=np.asarray(a["y_sigma"])[:1]))(_noisy(70, 1300, 20)),
+    "all matter, shared": lambda: (lambda a: _with(a, y_sigma=np.asarray(a["y_sigma"])[:1]))(
+        _noisy(70, 1300, 20)
+    ),
     "weights": lambda: _with(_plain(70, 120, 30), log_weights=_weights(120)),
     "weights, all matter": lambda: _with(_noisy(70, 120, 30), log_weights=_weights(120)),
     "weights, far below": lambda: _with(_plain(70, 120, 30), log_weights=_weights(120) - 1e4),
     "weights, missing": lambda: _with(_missing(70, 90, 40), log_weights=_weights(90)),
     "skip": lambda: _with(_plain(70, 120, 30), skip=np.arange(70) - 1),
-    "skip and weights": lambda: _with(_plain(70, 120, 30), skip=np.arange(70) + 50, log_weights=_weights(120)),
+    "skip and weights": lambda: _with(
+        _plain(70, 120, 30), skip=np.arange(70) + 50, log_weights=_weights(120)
+    ),
     "skip the only one": lambda: _with(_plain(3, 1, 4), skip=np.array([0, -1, 0])),
-    "leave one out": lambda: (
-        lambda a: _with(a, d=a["y"], d_sigma=a["y_sigma"], skip=np.arange(100)))(_plain(1, 100, 50)),
+    "leave one out": lambda: (lambda a: _with(a, d=a["y"], d_sigma=a["y_sigma"], skip=np.arange(100)))(
+        _plain(1, 100, 50)
+    ),
     "extra": lambda: _with(_plain(70, 120, 30), extra_variance=0.02),
     "extra per point": lambda: _with(_plain(70, 120, 30), extra_variance=np.linspace(0, 1, 30)),
     "extra, shared": lambda: _with(_shared(70, 120, 30), extra_variance=np.linspace(0, 1, 30)),
     "only extra": lambda: _with(
-        _plain(20, 40, 6), d_sigma=np.zeros((1, 6)), y_sigma=np.zeros((40, 6)), extra_variance=0.1),
+        _plain(20, 40, 6), d_sigma=np.zeros((1, 6)), y_sigma=np.zeros((40, 6)), extra_variance=0.1
+    ),
     "exact curves": lambda: _with(_plain(20, 40, 6), y_sigma=np.zeros((40, 6))),
     "exact objects": lambda: _with(_plain(20, 40, 6), d_sigma=np.zeros((20, 6))),
     "sigma 1e-3": lambda: _scaled(_plain(70, 100, 100), 1e-2),
@@ -181,11 +206,9 @@ CASES: dict[str, Callable[[], Arguments]] = {
     "offset 59000": lambda: _offset(_plain(70, 200, 100), 59_000.0, 0.01),
     "offset 59000, shared": lambda: _offset(_shared(70, 200, 100), 59_000.0, 0.01),
     "offset 1e12": lambda: _offset(_plain(70, 200, 20), 1e12, 1.0),
-    "outlying curve": lambda: (
-        lambda a: _with(a, y=np.vstack([a["y"], np.full((1, 20), 1e8)]), y_sigma=np.vstack([a["y_sigma"], np.full((1, 20), 0.1)])))(
-            _plain(70, 200, 20)),
+    "outlying curve": _outlying_curve,
     "far objects": lambda: (lambda a: _with(a, d=np.asarray(a["d"]) + 300.0))(_plain(70, 200, 20)),
-}  # fmt: skip
+}
 
 
 @cache

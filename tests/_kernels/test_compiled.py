@@ -165,10 +165,9 @@ def test_inputs_of_any_kind_are_taken_and_left_alone(rng: np.random.Generator) -
     base = rng.normal(size=(6, 40, 2))
     sigma = rng.uniform(1, 2, (6, 40, 2))
     before = base.copy(), sigma.copy()
-    plain = compiled.pair_logsumexp(
-        *(np.ascontiguousarray(a) for a in (base[..., 0], sigma[..., 0], base[..., 1], sigma[..., 1]))
-    )
-    strided = compiled.pair_logsumexp(base[..., 0], sigma[..., 0], base[..., 1], sigma[..., 1])
+    arrays = base[..., 0], sigma[..., 0], base[..., 1], sigma[..., 1]
+    plain = compiled.pair_logsumexp(*(np.ascontiguousarray(a) for a in arrays))
+    strided = compiled.pair_logsumexp(*arrays)
     np.testing.assert_array_equal(strided, plain)
     np.testing.assert_array_equal(base, before[0])
     np.testing.assert_array_equal(sigma, before[1])
@@ -178,9 +177,7 @@ def test_inputs_of_any_kind_are_taken_and_left_alone(rng: np.random.Generator) -
     np.testing.assert_allclose(single, plain, rtol=1e-5)
     for array in (base, sigma):
         array.flags.writeable = False
-    np.testing.assert_array_equal(
-        compiled.pair_logsumexp(base[..., 0], sigma[..., 0], base[..., 1], sigma[..., 1]), plain
-    )
+    np.testing.assert_array_equal(compiled.pair_logsumexp(*arrays), plain)
     assert compiled.pair_logsumexp(
         np.empty((0, 4)), np.empty((0, 4)), np.ones((2, 4)), np.ones((2, 4))
     ).shape == (0,)
@@ -200,7 +197,6 @@ def test_ctrl_c_stops_a_long_call(n_threads: int) -> None:
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         compiled.pair_logsumexp(curves, sigma, curves, sigma, n_threads=n_threads)
-        time.sleep(10)  # in case the signal came late
     assert time.perf_counter() - start < 4.0
 
 
