@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from badac.classes.model import FloatArray, Surroundings, point_moments
+from badac.classes.model import FloatArray, Surroundings, point_moments, refuse_own_points
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise, log_mixture, needs_sigma
 
@@ -55,6 +55,7 @@ class Instances:
         rng: np.random.Generator,
         surroundings: Surroundings | None = None,
     ) -> Self:
+        refuse_own_points(members, "Instances")
         around = Surroundings.of(members) if surroundings is None else surroundings
         filled = fill_gaps(members, around)
         learn = self.sigma_star == "learn" or (

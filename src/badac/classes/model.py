@@ -70,6 +70,15 @@ def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatA
     return centre, np.sqrt(squares / safe), count
 
 
+def refuse_own_points(members: Measurements, model: str) -> None:
+    """Refuse members with points of their own, for a model that compares column with column."""
+    if members.own_points:
+        raise ValueError(
+            f"{model} compares objects point by point and needs a common grid, but these objects have points of their own "
+            '(`at` per object). Use class_model="gp", or put the curves on one grid and pass `at` of shape (m,).'
+        )
+
+
 @runtime_checkable
 class ClassModel(Protocol):
     """A class of objects, as a density over noisy objects."""

@@ -15,8 +15,10 @@ import numpy as np
 from badac.data.validation import (
     BoolArray,
     FloatArray,
+    IntArray,
     any_nan,
     check_at,
+    check_band,
     check_covariance,
     check_sigma,
     check_values,
@@ -41,7 +43,10 @@ class Measurements:
     covariance : (m, m) or (n, m, m) array-like, optional
         Instead of `sigma`, for correlated errors: shared by all objects or one per object.
     at : (m,) or (n, m) array-like, optional
-        Coordinates of the points (time, phase, wavelength).
+        Coordinates of the points (time, phase, wavelength). One row per object where every object has points of its
+        own (an irregular light curve, padded with NaN): a column then means nothing, and `own_points` is True.
+    band : (m,) or (n, m) array-like of int, optional
+        Number of the band (filter, channel) that each point was measured in, from 0; -1 where missing.
 
     Attributes
     ----------
@@ -65,8 +70,11 @@ class Measurements:
     covariance: FloatArray | None
     at: FloatArray | None
     has_errors: bool
+    band: IntArray | None
 
-    def __init__(self, values: Any, sigma: Any = None, *, covariance: Any = None, at: Any = None) -> None:
+    def __init__(
+        self, values: Any, sigma: Any = None, *, covariance: Any = None, at: Any = None, band: Any = None
+    ) -> None:
         if sigma is not None and covariance is not None:
             raise ValueError(
                 "Give `sigma` or `covariance`, not both: the standard deviations are the covariance's diagonal."
@@ -86,7 +94,8 @@ class Measurements:
             checked = np.where(missing, np.nan, checked)
             spread = np.where(missing, np.inf, spread)
         coordinates = None if at is None else check_at(at, checked)
-        self._set(checked, spread, full, coordinates, has_errors)
+        bands = None if band is None else check_band(band, checked)
+        self._set(checked, spread, full, coordinates, has_errors, bands)
 
     def _set(
         self,
@@ -95,12 +104,15 @@ class Measurements:
         covariance: FloatArray | None,
         at: FloatArray | None,
         has_errors: bool,
+        band: IntArray | None,
     ) -> None:
-        for name, array in (("values", values), ("sigma", sigma), ("covariance", covariance), ("at", at)):
-            if array is not None:
-                array = array.view()
-                array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        arrays = {"values": values, "sigma": sigma, "covariance": covariance, "at": at, "band": band}
+        for name, array in arrays.items():
+            kept: Any = array
+            if kept is not None:
+                kept = kept.view()
+                kept.flags.writeable = False
+            object.__setattr__(self, name, kept)
         object.__setattr__(self, "has_errors", has_errors)
 
     @classmethod
@@ -111,10 +123,11 @@ class Measurements:
         covariance: FloatArray | None = None,
         at: FloatArray | None = None,
         has_errors: bool = True,
+        band: IntArray | None = None,
     ) -> Measurements:
         """Build from arrays that already keep the promises of the class, without checking them again."""
         made = object.__new__(cls)
-        made._set(values, sigma, covariance, at, has_errors)
+        made._set(values, sigma, covariance, at, has_errors, band)
         return made
 
     @property
@@ -126,6 +139,11 @@ class Measurements:
     def complete(self) -> bool:
         """Whether no point is missing."""
         return not any_nan(self.values)
+
+    @property
+    def own_points(self) -> bool:
+        """Whether every object has points of its own (`at` per object), so that columns have no common meaning."""
+        return self.at is not None and self.at.ndim == 2
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -160,7 +178,12 @@ class Measurements:
         at = self.at
         if at is not None and at.ndim == 2:
             at = at[rows]
-        picked = Measurements._trusted(self.values[rows], self.sigma[rows], covariance, at, self.has_errors)
+        band = self.band
+        if band is not None and band.ndim == 2:
+            band = band[rows]
+        picked = Measurements._trusted(
+            self.values[rows], self.sigma[rows], covariance, at, self.has_errors, band
+        )
         return picked if columns is None else picked.points(columns)
 
     @staticmethod
@@ -180,11 +203,14 @@ class Measurements:
         key = np.atleast_1d(key)
         covariance = None if self.covariance is None else self.covariance[..., key[:, None], key]
         at = None if self.at is None else self.at[..., key]
-        return Measurements._trusted(self.values[:, key], self.sigma[:, key], covariance, at, self.has_errors)
+        band = None if self.band is None else self.band[..., key]
+        return Measurements._trusted(
+            self.values[:, key], self.sigma[:, key], covariance, at, self.has_errors, band
+        )
 
     def with_sigma(self, sigma: FloatArray) -> Measurements:
         """Return the same values with other standard deviations (n, m); a covariance is dropped."""
-        return Measurements(self.values, np.where(self.observed, sigma, np.inf), at=self.at)
+        return Measurements(self.values, np.where(self.observed, sigma, np.inf), at=self.at, band=self.band)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         # A scaler in a pipeline would otherwise turn the object into bare values, and the error bars would be gone
@@ -207,10 +233,15 @@ class Measurements:
 
 
 def concatenate(parts: Sequence[Measurements]) -> Measurements:
-    """Put the objects of several `Measurements` with the same points one after the other."""
+    """Put the objects of several `Measurements` with the same points one after the other.
+
+    Objects with points of their own (`own_points`) may be padded to different lengths: the short ones are padded further.
+    """
     first = parts[0]
+    if all(part.own_points for part in parts):
+        parts = _padded_alike(parts)
     for number, part in enumerate(parts):
-        if part.n_points != first.n_points:
+        if part.n_points != parts[0].n_points:
             raise ValueError(
                 f"all parts must have the same points: part {number} has {part.n_points}, part 0 has {first.n_points}."
             )
@@ -218,22 +249,50 @@ def concatenate(parts: Sequence[Measurements]) -> Measurements:
             raise ValueError(
                 f"all parts must have the same kind of errors: part {number} differs from part 0."
             )
-        if (part.at is None) != (first.at is None):
-            raise ValueError(
-                f"all parts must have coordinates `at`, or none: part {number} differs from part 0."
-            )
-    covariance = _join([part.covariance for part in parts], [part.n_objects for part in parts], shared_ndim=2)
-    at = _join([part.at for part in parts], [part.n_objects for part in parts], shared_ndim=1)
+        for name in ("at", "band"):
+            if (getattr(part, name) is None) != (getattr(first, name) is None):
+                meaning = "coordinates `at`" if name == "at" else "numbers of bands, `band`"
+                raise ValueError(
+                    f"all parts must have {meaning}, or none: part {number} differs from part 0."
+                )
+    counts = [part.n_objects for part in parts]
     return Measurements._trusted(
         np.concatenate([part.values for part in parts]),
         np.concatenate([part.sigma for part in parts]),
-        covariance,
-        at,
+        _join([part.covariance for part in parts], counts, shared_ndim=2),
+        _join([part.at for part in parts], counts, shared_ndim=1),
         first.has_errors,
+        _join([part.band for part in parts], counts, shared_ndim=1),
     )
 
 
-def _join(arrays: Sequence[FloatArray | None], counts: Sequence[int], shared_ndim: int) -> FloatArray | None:
+def _padded_alike(parts: Sequence[Measurements]) -> list[Measurements]:
+    """Pad with missing points up to the longest part; a covariance cannot be padded."""
+    longest = max(part.n_points for part in parts)
+    out = []
+    for part in parts:
+        extra = ((0, 0), (0, longest - part.n_points))
+        if extra[1][1] == 0 or part.covariance is not None:
+            out.append(part)
+            continue
+        band = part.band
+        if band is not None:
+            band = np.pad(np.broadcast_to(band, part.shape), extra, constant_values=-1)
+        assert part.at is not None
+        out.append(
+            Measurements._trusted(
+                np.pad(part.values, extra, constant_values=np.nan),
+                np.pad(part.sigma, extra, constant_values=np.inf),
+                None,
+                np.pad(part.at, extra, constant_values=np.nan),
+                part.has_errors,
+                band,
+            )
+        )
+    return out
+
+
+def _join(arrays: Sequence[Any], counts: Sequence[int], shared_ndim: int) -> Any:
     """Keep what is shared by all parts shared; otherwise one entry per object."""
     present = [array for array in arrays if array is not None]
     if not present:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 
@@ -164,3 +165,22 @@ def check_at(at: Any, values: FloatArray) -> FloatArray:
         "Give the coordinate of the point, or make its value NaN.",
     )
     return array
+
+
+def check_band(band: Any, values: FloatArray) -> IntArray:
+    """Return the numbers of the bands, shared (m,) or per object (n, m): whole, >= 0 where a value is measured."""
+    array = as_real(band, "band")
+    if array.shape not in ((values.shape[1],), values.shape):
+        raise ValueError(
+            f"`band` must have shape ({values.shape[1]},), shared by all objects, or {values.shape}: got {array.shape}."
+        )
+    seen = ~np.isnan(values)
+    full = np.broadcast_to(array, values.shape)
+    refuse(
+        ~(np.isfinite(full) & (full == np.round(full)) & (full >= 0)) & seen,
+        full,
+        "`band` must be a whole number >= 0 where a value is measured",
+        "Number the bands from 0, alike in training and new objects.",
+    )
+    usable = np.isfinite(array) & (array >= 0)
+    return np.where(usable, array, -1).astype(np.int64)

@@ -63,7 +63,7 @@ def _check_points(estimator: Any, objects: Measurements, reset: bool) -> None:
         estimator.n_features_in_ = objects.n_points
         if hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_
-    elif objects.n_points != estimator.n_features_in_:
+    elif objects.n_points != estimator.n_features_in_ and not objects.own_points:
         raise ValueError(
             f"X has {objects.n_points} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input: the points of new objects must be those of the training."
