@@ -29,6 +29,8 @@ def plainly() -> Iterator[None]:
     """Turn what goes wrong inside into one sentence on standard error and an exit code."""
     try:
         yield
+    except typer.Exit:  # a RuntimeError by descent, but the verb's own decision
+        raise
     except KeyboardInterrupt:
         to_stderr().print("\nInterrupted.")
         raise typer.Exit(INTERRUPTED) from None

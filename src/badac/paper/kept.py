@@ -54,7 +54,7 @@ def recall(directory: Path, cell: Cell) -> Result | None:
         result = Result.from_dict(stored)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None  # not ours, or of another version: it is computed again and replaced
     return result if result.cell == cell else None
 

@@ -5,7 +5,7 @@ All files are written whole or not at all, and from the same rows, so none of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,17 +75,19 @@ _NUMBERS = {"cell", "metrics", "fit_seconds", "score_seconds"}
 def write_report(run: Reproduction, directory: Path) -> Path:
     """Write report.html, figures/, results.json and results.csv into the directory; return the report's path."""
     figures = all_figures(run.results)
+    svg = {}
     for one in figures:
-        save(one.figure, directory / "figures" / one.name)
+        _, path = save(one.figure, directory / "figures" / one.name)
+        svg[one.name] = path.read_bytes()
     write_whole(directory / "results.json", as_json(run.as_dict()))
     write_whole(directory / "results.csv", as_csv(run.results))
     report = directory / "report.html"
-    write_whole(report, page(run, figures).render())
+    write_whole(report, page(run, figures, svg).render())
     return report
 
 
-def page(run: Reproduction, figures: Sequence[PaperFigure]) -> Page:
-    """Put the report together."""
+def page(run: Reproduction, figures: Sequence[PaperFigure], svg: Mapping[str, bytes]) -> Page:
+    """Put the report together; `svg` holds the drawn figures by name."""
     rows = run.rows
     out = Page("Bayesian Anomaly Detection and Classification: the paper, reproduced")
     out.paragraph(
@@ -104,7 +106,7 @@ def page(run: Reproduction, figures: Sequence[PaperFigure]) -> Page:
                 _add_table(out, number, table)
         for one in figures:
             if f"-{setting}" in one.name:
-                out.figure(one.figure, one.caption, one.description)
+                out.figure(one.figure, one.caption, one.description, svg[one.name])
     times = time_table(rows)
     if times:
         out.section("Run times")
@@ -116,7 +118,7 @@ def page(run: Reproduction, figures: Sequence[PaperFigure]) -> Page:
     out.section("The toy example and the covariance")
     for one in figures:
         if not any(f"-{setting}" in one.name for setting in settings):
-            out.figure(one.figure, one.caption, one.description)
+            out.figure(one.figure, one.caption, one.description, svg[one.name])
     _add_notes(out, run)
     return out
 

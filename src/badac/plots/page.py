@@ -18,6 +18,7 @@ from badac.plots.style import rendered
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_PIXELS_PER_INCH = 122  # a figure of a page's width fills the text
 _CSS = """
 :root { color-scheme: light; --ink: #1b1b3a; --soft: #5c5c6e; --line: #d9d9e0; --tint: #f4f6fa; --accent: #00598c; }
 * { box-sizing: border-box; }
@@ -123,10 +124,19 @@ class Page:
         )
         return self
 
-    def figure(self, figure: Figure, caption: str, description: str) -> Self:
-        """Embed a figure with its caption; `description` says what it shows to those who cannot see it."""
-        width, height = (round(96 * side) for side in figure.get_size_inches())
-        data = base64.b64encode(rendered(figure, "svg")).decode()
+    def figure(self, figure: Figure, caption: str, description: str, svg: bytes | None = None) -> Self:
+        """Embed a figure with its caption.
+
+        Parameters
+        ----------
+        figure : matplotlib Figure
+        caption, description : str
+            `description` says what it shows to those who cannot see it.
+        svg : bytes, optional
+            The figure as SVG, if it has been drawn already.
+        """
+        width, height = (round(_PIXELS_PER_INCH * side) for side in figure.get_size_inches())
+        data = base64.b64encode(rendered(figure, "svg") if svg is None else svg).decode()
         self._parts.append(
             f'<figure><img src="data:image/svg+xml;base64,{data}" width="{width}" height="{height}" '
             f'alt="{html.escape(description, quote=True)}"><figcaption>{html.escape(caption)}</figcaption></figure>'
