@@ -16,11 +16,19 @@ namespace badac {
 namespace {
 
 constexpr int64_t kWidestTile = 32;  // of any level, in any type: blocks of curves are multiples of it
+constexpr int kPacksAtOnce = 32;
 constexpr int64_t kCacheBytes = 300 << 10, kObjectBytes = 16 << 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTolerance = 1e-10;  // nats: what screening may change in a log-sum
+constexpr double kTolerance = 1e-9;  // nats: what screening may change in a log-sum
 constexpr double kWorstFloatError = 2.0;
 constexpr double kTooManySurvivors = 0.35;
+
+template <class T>
+struct Span {
+    T *first, *last;
+    T* begin() const { return first; }
+    T* end() const { return last; }
+};
 
 int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
 
@@ -99,31 +107,26 @@ class PackedCurves {
 // With u = 2^-24, A = sum_j (rounding of r_j)^2 / v_j (Cauchy-Schwarz) and the roundings of the products, a pair of true chi^2 = C
 // has a score within
 //     error = (2 sqrt(C A) + A + (2 m + 16) u C) / 2 + (3 m + 16) u
-// of the truth. A curve `depth` nats below the best one weighs exp(-depth), so leaving all of the (at most k) curves below
-//     depth = log k + log(error / tolerance) + error
-// in float changes the log-sum by less than the tolerance. C is taken 30 nats deeper, below which nothing counts.
-struct Screening {
-    double depth, error;
-    Screening(const Evidence& e, int n_points, double log_k, double max_log_weight) {
-        const double u = 0x1p-24, m = n_points;
-        const double deepest = log_k - std::log(kTolerance) + 2.0 * kWorstFloatError + 30.0;
-        const double best = e.reference - e.float_shift;
-        const double c = std::max(0.0, 2.0 * (deepest - best + max_log_weight) - e.float_log_v_floor);
-        error = 0.5 * (2.0 * std::sqrt(c * e.value_error) + e.value_error + (2.0 * m + 16.0) * u * c) + (3.0 * m + 16.0) * u +
-                4.0 * u * (std::fabs(best) + deepest);
-        depth = log_k + std::log(std::max(error, kTolerance) / kTolerance) + error;
-    }
-};
+// of the truth. C is taken 30 nats deeper than what can matter. Curves that stay in float with a mass F, relative to the best curve,
+// change the log-sum by at most F (exp(error) - 1), so a block of curves may leave F = tolerance / (exp(error) - 1) times its share
+// of the curves.
+Screening screen(const Evidence& e, int n_points, int64_t n_curves, double max_log_weight) {
+    const double u = 0x1p-24, m = n_points;
+    const double deepest = std::log(double(n_curves) / kTolerance) + 2.0 * kWorstFloatError + 30.0;
+    const double best = e.reference - e.float_shift;
+    const double c = std::max(0.0, 2.0 * (deepest - best + max_log_weight) - e.float_log_v_floor);
+    const double error = 0.5 * (2.0 * std::sqrt(c * e.value_error) + e.value_error + (2.0 * m + 16.0) * u * c) + (3.0 * m + 16.0) * u +
+                         4.0 * u * (std::fabs(best) + deepest);
+    const double change = std::expm1(std::max(error, kTolerance));
+    return {e.reference, error, kTolerance / change, std::log(double(n_curves) * change / kTolerance)};
+}
 
-// Where scores of one type are kept for all packed objects and one block of curves, and one object's scores that count.
+// Where fractions of one type are kept for a few packs and one block of curves, and one object's scores that count.
 template <class T>
 struct Scores {
     AlignedVector<T> num, den, score;
-    void resize(size_t n_objects, int64_t block) {
-        num.resize(n_objects * size_t(block));
-        den.resize(num.size(), T(1));
-        score.resize(size_t(block + kWidestTile));
-    }
+    explicit Scores(int64_t block)
+        : num(size_t(kPacksAtOnce * kMaxPack * block)), den(num.size(), T(1)), score(size_t(block + kWidestTile)) {}
 };
 
 class Worker {
@@ -131,7 +134,7 @@ class Worker {
     Worker(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const PairOptions& options, int64_t block)
         : in_(arrays), units_(units), kernels_(kernels), block_(block), shared_(arrays.y_sigma_shared ? 1 : 0),
           log_k_(std::log(double(arrays.k))), objects_(arrays, units, options.screen), curves_(arrays, units, kernels, block),
-          place_(size_t(block + kWidestTile)), row_num_(place_.size()), row_den_(place_.size(), 1.0) {}
+          double_(block), float_(block), place_(size_t(block + kWidestTile)), row_num_(place_.size()), row_den_(place_.size(), 1.0) {}
 
     void pack(int64_t begin, int64_t end, bool only_double) {
         objects_.pack(begin, end);
@@ -141,41 +144,25 @@ class Worker {
             if (few && pack.n_row_groups > 0) pack.mode = Mode::rows;
             if (only_double && pack.mode == Mode::screen) pack.mode = Mode::tiles;
         }
-        double_.resize(objects_.evidence.size(), block_);
-        float_.resize(objects_.evidence.size(), block_);
     }
 
-    // Fractions of all packed objects against curves [first, first + count).
-    void score(int64_t first, int64_t count) {
+    // Go through curves [first, first + count) with all packed objects; `use` is called with a few packs at a time, whose fractions
+    // are then at hand. A few, so that they, their scores and the curves stay in the cache of a core.
+    template <class Use>
+    void score(int64_t first, int64_t count, const Use& use) {
         first_ = first;
         count_ = count;
         curves_.pack(first, count);
-        for (int64_t c = 0; c < count; c += kernels_.tile_float)
-            for (const Pack& pack : objects_.packs)
-                if (pack.mode == Mode::screen)
-                    kernels_.score_float[shared_][pack.n_objects - 1](objects_.in_float(pack), curves_.float_tile(c / kernels_.tile_float),
-                                                                      &float_.num[at(pack, 0) + size_t(c)],
-                                                                      &float_.den[at(pack, 0) + size_t(c)], block_);
-        for (int64_t c = 0; c < count; c += kernels_.tile_double)
-            for (const Pack& pack : objects_.packs)
-                if (pack.mode == Mode::tiles)
-                    kernels_.score_double[shared_][pack.n_objects - 1](objects_.in_double(pack), curves_.tile(c / kernels_.tile_double),
-                                                                       &double_.num[at(pack, 0) + size_t(c)],
-                                                                       &double_.den[at(pack, 0) + size_t(c)], block_);
-        for (const Pack& pack : objects_.packs) {
-            for (int o = 0; o < pack.n_objects; ++o) {
-                if (pack.mode == Mode::rows) {
-                    for (int64_t c = 0; c < count; ++c) place_[size_t(c)] = int32_t(c);
-                    kernels_.score_rows[shared_](objects_.as_row(pack, o), curves_.rows(), units_.padded, place_.data(), int(count),
-                                                 &double_.num[at(pack, o)], &double_.den[at(pack, o)]);
-                }
-                if (pack.mode == Mode::careful) score_carefully(pack, o);
-            }
+        for (size_t p = 0; p < objects_.packs.size(); p += size_t(kPacksAtOnce)) {
+            Span<Pack> packs{&objects_.packs[p], &objects_.packs[0] + std::min(p + size_t(kPacksAtOnce), objects_.packs.size())};
+            origin_ = packs.begin()->first;
+            score(packs);
+            use(packs);
         }
     }
 
-    void add_to_evidence(PairReport& report) {
-        for (Pack& pack : objects_.packs) {
+    void add_to_evidence(Span<Pack> packs, PairReport& report) {
+        for (Pack& pack : packs) {
             for (int o = 0; o < pack.n_objects; ++o) {
                 if (pack.mode == Mode::screen)
                     add_screened(pack, o);
@@ -197,8 +184,8 @@ class Worker {
                                                             (in_.log_weights ? 0.0 : log_k_);
     }
 
-    void copy_matches(double* out) {
-        for (const Pack& pack : objects_.packs)
+    void copy_matches(Span<Pack> packs, double* out) {
+        for (const Pack& pack : packs)
             for (int o = 0; o < pack.n_objects; ++o) {
                 const Evidence& e = objects_.evidence[size_t(pack.first + o)];
                 double best;
@@ -208,7 +195,32 @@ class Worker {
     }
 
   private:
-    size_t at(const Pack& pack, int which) const { return size_t(pack.first + which) * size_t(block_); }
+    size_t at(const Pack& pack, int which) const { return size_t(pack.first - origin_ + which) * size_t(block_); }
+
+    void score(Span<Pack> packs) {
+        for (int64_t c = 0; c < count_; c += kernels_.tile_float)
+            for (const Pack& pack : packs)
+                if (pack.mode == Mode::screen)
+                    kernels_.score_float[shared_][pack.n_objects - 1](objects_.in_float(pack), curves_.float_tile(c / kernels_.tile_float),
+                                                                      &float_.num[at(pack, 0) + size_t(c)],
+                                                                      &float_.den[at(pack, 0) + size_t(c)], block_);
+        for (int64_t c = 0; c < count_; c += kernels_.tile_double)
+            for (const Pack& pack : packs)
+                if (pack.mode == Mode::tiles)
+                    kernels_.score_double[shared_][pack.n_objects - 1](objects_.in_double(pack), curves_.tile(c / kernels_.tile_double),
+                                                                       &double_.num[at(pack, 0) + size_t(c)],
+                                                                       &double_.den[at(pack, 0) + size_t(c)], block_);
+        for (const Pack& pack : packs) {
+            for (int o = 0; o < pack.n_objects; ++o) {
+                if (pack.mode == Mode::rows) {
+                    for (int64_t c = 0; c < count_; ++c) place_[size_t(c)] = int32_t(c);
+                    kernels_.score_rows[shared_](objects_.as_row(pack, o), curves_.rows(), units_.padded, place_.data(), int(count_),
+                                                 &double_.num[at(pack, o)], &double_.den[at(pack, o)]);
+                }
+                if (pack.mode == Mode::careful) score_carefully(pack, o);
+            }
+        }
+    }
 
     // As fractions, the log matches of an object that the fast paths cannot take: num/den + log den = -2 log_match.
     void score_carefully(const Pack& pack, int which) {
@@ -285,34 +297,44 @@ class Worker {
         if (best == -std::numeric_limits<float>::infinity() && e.reference == -kInfinity) return;
         const Evidence before = e;
         raise_reference(e, double(best) + e.float_shift);
-        const Screening screening(e, pack.n_points, log_k_, units_.max_log_weight);
-        pack.hopeless = !(screening.error <= kWorstFloatError);
+        if (e.reference != e.screening.reference) e.screening = screen(e, pack.n_points, in_.k, units_.max_log_weight);
+        pack.hopeless = !(e.screening.error <= kWorstFloatError);
         if (pack.hopeless) {
             // Float cannot tell these curves apart. The error only falls as the reference rises, so this is the first block that
             // counts and all of it is at hand: take its reference from double, and leave float for this pack.
             e = before;
             found = int(count_);
-            for (int c = 0; c < found; ++c) place_[size_t(c)] = c;
+            for (int c = 0; c < found; ++c) survivors_[size_t(c)] = c;
         } else {
-            const double reference = e.reference - e.float_shift;
-            found = kernels_.split(float_.score.data(), found, float(reference), float(reference - screening.depth), place_.data(), &e.mass);
+            // The safe depth allows for all curves at the cut; there are mostly few, so try a shallower cut and look at the mass.
+            const float reference = float(e.reference - e.float_shift);
+            const double allowed = e.screening.allowed_mass * double(count_) / double(in_.k);
+            const int scored = found;
+            double mass;
+            for (;; --e.shallow) {
+                mass = 0.0;
+                const float cut = float(reference - e.screening.safe_depth + 0.5 * e.shallow * log_k_);
+                found = kernels_.split(float_.score.data(), place_.data(), scored, reference, cut, survivors_.data(), &mass);
+                if (mass <= allowed || e.shallow == 0) break;
+            }
+            e.mass += mass;
         }
         if (found == 0) return;
         pack.survived += found;
-        kernels_.score_rows[shared_](objects_.as_row(pack, which), curves_.rows(), units_.padded, place_.data(), found, row_num_.data(),
+        kernels_.score_rows[shared_](objects_.as_row(pack, which), curves_.rows(), units_.padded, survivors_.data(), found, row_num_.data(),
                                      row_den_.data());
         int end = found;
         for (; end % kernels_.tile_double; ++end) {
             row_num_[size_t(end)] = kInfinity;
             row_den_[size_t(end)] = 1.0;
-            place_[size_t(end)] = int32_t(count_);  // beyond the curves: weighs nothing
+            survivors_[size_t(end)] = int32_t(count_);  // beyond the curves: weighs nothing
         }
         double exact_best;
-        kernels_.finish_double[shared_](row_num_.data(), row_den_.data(), end, kInfinity, row_place_.data(), double_.score.data(),
+        kernels_.finish_double[shared_](row_num_.data(), row_den_.data(), end, kInfinity, place_.data(), double_.score.data(),
                                         &exact_best);
         const int64_t skip = pack.hopeless ? skipped(e.object) : -1;  // otherwise not among the survivors
         if (skip >= 0) double_.score[size_t(skip)] = -kInfinity;
-        add_weights(double_.score.data(), place_.data(), end, exact_best);
+        add_weights(double_.score.data(), survivors_.data(), end, exact_best);
         if (pack.hopeless) raise_reference(e, *std::max_element(double_.score.begin(), double_.score.begin() + end));
         e.sum += kernels_.exp_sum(double_.score.data(), end, e.reference);
     }
@@ -321,13 +343,13 @@ class Worker {
     const Units& units_;
     const PairKernels& kernels_;
     int64_t block_, first_ = 0, count_ = 0;
-    int shared_;
+    int shared_, origin_ = 0;  // origin_: the first object of the packs at hand
     double log_k_;
     PackedObjects objects_;
     PackedCurves curves_;
     Scores<double> double_;
     Scores<float> float_;
-    std::vector<int32_t> place_, row_place_ = place_;
+    std::vector<int32_t> place_, survivors_ = place_;
     AlignedVector<double> row_num_, row_den_;
 };
 
@@ -343,9 +365,9 @@ int64_t objects_per_block(const PairArrays& in, const PairOptions& options) {
     return std::min(fits, std::clamp<int64_t>((in.n + 31) / 32, 64, 512));
 }
 
-template <class PerBlock, class Finish>
+template <class Use, class Finish>
 PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOptions& options, bool only_double,
-                const PerBlock& per_block, const Finish& finish) {
+                const Use& use, const Finish& finish) {
     PairReport total;
     if (in.n == 0) return total;
     const Units units(in);
@@ -359,8 +381,7 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
             worker.pack(block * objects, std::min(in.n, (block + 1) * objects), only_double);
             for (int64_t first = 0; first < in.k; first += curves) {
                 queue.check();
-                worker.score(first, std::min(curves, in.k - first));
-                per_block(worker, report);
+                worker.score(first, std::min(curves, in.k - first), [&](Span<Pack> packs) { use(worker, packs, report); });
             }
             finish(worker, report);
         }
@@ -377,13 +398,13 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
 
 PairReport pair_logsumexp(const PairArrays& in, const PairKernels& kernels, const PairOptions& options, double* out) {
     return walk(
-        in, kernels, options, false, [](Worker& worker, PairReport& report) { worker.add_to_evidence(report); },
+        in, kernels, options, false, [](Worker& worker, Span<Pack> packs, PairReport& report) { worker.add_to_evidence(packs, report); },
         [out](Worker& worker, PairReport& report) { worker.finish(out, report); });
 }
 
 PairReport pair_log_match(const PairArrays& in, const PairKernels& kernels, const PairOptions& options, double* out) {
     return walk(
-        in, kernels, options, true, [out](Worker& worker, PairReport&) { worker.copy_matches(out); },
+        in, kernels, options, true, [out](Worker& worker, Span<Pack> packs, PairReport&) { worker.copy_matches(packs, out); },
         [](Worker&, PairReport&) {});
 }
 

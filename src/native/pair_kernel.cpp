@@ -232,7 +232,7 @@ double exp_sum(const double* x, int n, double reference) {
     return out;
 }
 
-int split(const float* x, int n, float reference, float cut, int32_t* place, double* mass) {
+int split(const float* x, const int32_t* place, int n, float reference, float cut, int32_t* list, double* mass) {
     constexpr int L = Simd<float>::lanes;
     const VecF shift = broadcast<VecF>(reference), limit = broadcast<VecF>(cut);
     // Beyond 80 nats a float's exp underflows, and the mass is nothing beside what is kept.
@@ -242,10 +242,7 @@ int split(const float* x, int n, float reference, float cut, int32_t* place, dou
     for (int i = 0; i < n; i += L) {
         const VecF s = load<VecF>(x + i);
         const IntF survives = s > limit;
-        for (unsigned bits = lanes_set(survives), l = 0; bits; ++l, bits >>= 1) {
-            place[found] = place[i + int(l)];
-            found += int(bits & 1u);
-        }
+        for (unsigned bits = lanes_set(survives); bits; bits &= bits - 1u) list[found++] = place[i + lowest(bits)];
         const VecF weight = select(s > floor, exp_negative(VecF(s - shift)), broadcast<VecF>(0.0f));
         sum = sum + select(survives, broadcast<VecF>(0.0f), weight);
     }

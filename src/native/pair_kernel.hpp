@@ -47,8 +47,8 @@ struct PairKernels {
     int (*finish_float[2])(const float* num, const float* den, int n, float limit, int32_t* place, float* scores, float* best);
     // sum exp(x - reference) over what is above reference - 60
     double (*exp_sum)(const double* x, int n, double reference);
-    // Keep in `place` only those whose score is above the cut; the mass of the rest, sum exp(x - reference), is added to *mass.
-    int (*split)(const float* x, int n, float reference, float cut, int32_t* place, double* mass);
+    // List the places whose score is above the cut; the mass of the rest, sum exp(x - reference), is added to *mass.
+    int (*split)(const float* x, const int32_t* place, int n, float reference, float cut, int32_t* list, double* mass);
     // Multiply-adds of independent vectors, for measuring what the machine can do; returns a number that depends on all.
     double (*multiply_adds)(int64_t n_vectors, int* lanes);
 };

@@ -1,5 +1,6 @@
 // A block of objects, sorted by which points they have and packed for the inner loops.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -10,12 +11,20 @@ namespace badac {
 
 enum class Mode { screen, tiles, rows, careful };
 
+// How far a score in float can be trusted, for one object and its best curve so far (see `screen` in pair.cpp).
+struct Screening {
+    double reference, error, allowed_mass;
+    double safe_depth;  // so far below the best that even a whole block of curves stays within its share
+};
+
 // One object's running sum over the curves: sum exp(score - reference), in double and (the small rest) in float.
 struct Evidence {
     int64_t object = 0;
     double constant = 0.0;     // what the scores leave out
     double float_shift = 0.0;  // score in double units = score in float units + this
     double reference = 0.0, sum = 0.0, mass = 0.0;
+    Screening screening{-INFINITY, 0.0, 0.0, 0.0};
+    int shallow = 2;            // how many halves of log k the cut may lie above the safe depth
     double value_error = 0.0;   // sum_j (rounding of a residual in float)^2 / v_j
     double log_v_floor = 0.0, float_log_v_floor = 0.0;  // the least sum_j log v_j can be, in either unit; 0 if it is not in the scores
 };

@@ -204,5 +204,16 @@ BADAC_INLINE unsigned lanes_set(const IntF& mask) {
 #endif
 }
 
+// The place of the lowest bit that is set.
+BADAC_INLINE int lowest(unsigned bits) {
+#ifdef BADAC_VECTOR_EXTENSIONS
+    return __builtin_ctz(bits);
+#else
+    int place = 0;
+    for (; !(bits & 1u); bits >>= 1) ++place;
+    return place;
+#endif
+}
+
 }  // namespace BADAC_LEVEL
 }  // namespace badac
