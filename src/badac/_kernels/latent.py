@@ -32,6 +32,11 @@ def unpack(packed: FloatArray) -> FloatArray:
     return out
 
 
+def inverse(matrices: FloatArray) -> FloatArray:
+    """Return the inverses (..., r, r) of matrices (..., r, r)."""
+    return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+
+
 def latent_log_match(
     precision: FloatArray,
     shift: FloatArray,

@@ -1,0 +1,113 @@
+"""Leave-one-out evidence of a population's members, without learning the population once per member.
+
+A small class is learned again without each of five parts of its members, the choices (rank, smoothness, shape) kept. In a
+large one a member moves the class so little that the first order is enough: its own share leaves the components'
+weights, means and covariances, and its pull on mean and factors (its leverage in each point's regression) is taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from badac._kernels.latent import unpack
+from badac.classes.bandwidth import Curves
+from badac.classes.factor import Factor
+from badac.classes.latent import Latent, blocks, products, project, weigh
+from badac.classes.mixture import Mixture, logsumexp_rows
+from badac.classes.model import FloatArray, Surroundings
+from badac.classes.plan import Plan
+from badac.data.measurements import Measurements
+
+_FOLDS = 5
+_SMALL = 400
+
+Learn = Callable[[Measurements, Surroundings, Plan, np.random.Generator], tuple[Factor, Mixture | Curves]]
+
+
+def leave_out_evidence(
+    members: Measurements,
+    around: Surroundings,
+    plan: Plan,
+    factor: Factor,
+    density: Mixture | Curves,
+    rng: np.random.Generator,
+    learn: Learn,
+) -> FloatArray:
+    """Return (k,): log evidence of each member under the class learned from others; -inf for an only member."""
+    n = members.n_objects
+    if n == 1:
+        return np.array([-np.inf])
+    if n > _SMALL:
+        latent = project(members, factor.mean, factor.factors, factor.psi)
+        if isinstance(density, Curves):
+            own = density.log_evidence(latent)
+        else:
+            own = without_own_share(latent, density)
+        return np.asarray(own - pull(members, factor, latent))
+    out = np.empty(n)
+    fold = rng.permutation(n) % min(_FOLDS, n)
+    for which in range(int(fold.max()) + 1):
+        others = members[fold != which]
+        refitted, shape = learn(others, around, plan, rng)
+        latent = project(members[fold == which], refitted.mean, refitted.factors, refitted.psi)
+        out[fold == which] = shape.log_evidence(latent)
+    return out
+
+
+def without_own_share(latent: Latent, density: Mixture) -> FloatArray:
+    """Evidence (n,) of members under the mixture with each member's own share of the components removed.
+
+    To first order in the share ``R / N`` of a member in a component: its weight loses ``R``, its mean moves away by
+    ``R (m - v) / N``, its covariance by ``R (D - T) / N`` with ``D`` the member's expected scatter.
+    """
+    n = len(latent)
+    match = density.log_match(latent)
+    total = logsumexp_rows(match)
+    responsibility = np.exp(match - total[:, None])
+    count = np.maximum(responsibility.sum(axis=0), 1e-12)
+    precision, shift, _ = density.components()
+    identity = np.eye(latent.rank)
+    change = np.log(np.maximum(1.0 - responsibility / count, 1e-3)) + np.log(n / (n - 1.0))
+    likelihood = unpack(latent.precision)
+    for k, own in enumerate(unpack(precision)):
+        rows = np.flatnonzero(responsibility[:, k] > 1e-4)
+        inner = np.linalg.inv(likelihood[rows] + own)
+        away = (inner @ (latent.shift[rows] + shift[k])[..., None])[..., 0] - density.means[k]
+        share = responsibility[rows, k] / np.maximum(count[k] - responsibility[rows, k], 1.0)
+        pulled = (own @ away[..., None])[..., 0]
+        scatter = (away[:, :, None] * pulled[:, None, :]) + inner @ own - identity
+        moved = np.einsum("ia,ia->i", away, pulled) + 0.5 * np.einsum("iab,iba->i", scatter, scatter)
+        change[rows, k] -= np.minimum(share * moved, 20.0)
+    return np.asarray(logsumexp_rows(match + change) - 0.5 * latent.offset)
+
+
+def pull(members: Measurements, factor: Factor, latent: Latent) -> FloatArray:
+    """Evidence (n,) that each member owes to its own part in the estimates of mean and factors.
+
+    In the regression of point ``j`` on ``(1, z)`` member ``i`` has the leverage ``l_ij``; left out, its residual there
+    grows by ``1 / (1 - l_ij)``.
+    """
+    if members.covariance is not None:
+        return np.zeros(len(latent))
+    position = latent.posterior[0]
+    augmented = np.column_stack([np.ones(len(position)), position])
+    outer = products(augmented)
+    normal = np.zeros((members.n_points, outer.shape[1]))
+    for block in blocks(members):
+        weight, _ = weigh(members[block], factor.mean, factor.psi)
+        normal += weight.T @ outer[block]
+    r = augmented.shape[1]
+    scale = np.maximum(normal[:, :1, None], 1e-300)
+    inverse = np.linalg.inv(unpack(normal) + 1e-6 * scale * np.eye(r))
+    rows, columns = np.triu_indices(r)
+    folded = inverse[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
+    out = np.empty(len(position))
+    for block in blocks(members):
+        weight, residual = weigh(members[block], factor.mean, factor.psi)
+        left = residual - position[block] @ factor.factors.T
+        leverage = np.clip(weight * (outer[block] @ folded.T), 0.0, 0.7)
+        growth = 1.0 / (1.0 - leverage) ** 2 - 1.0
+        out[block] = 0.5 * np.einsum("ij,ij,ij,ij->i", weight, left, left, growth)
+    return out

@@ -1,0 +1,140 @@
+"""The population of a class, learned from its noisy members: the default class model.
+
+The paper leaves the prior on the true values flat. Here it is learned (empirical Bayes):
+
+    y_true = mean + factors z + eps,    z ~ the class's density in r dimensions,    eps ~ N(0, diag psi)
+    P(d | class) = integral P(d | z) p(z) dz,   closed form: everything is Gaussian or a mixture of Gaussians
+
+``mean, factors, psi`` come from an EM that knows every member's own errors and gaps (`badac.classes.factor`), the number of
+factors from held-out evidence (`badac.classes.rank`), their smoothness along the points too
+(`badac.classes.smoothness`), and the density of ``z`` is a Gaussian, a deconvolved mixture or the members' own positions
+with a few bandwidths, whichever held-out members prefer (`badac.classes.shape`). Each component is a curve with an error band
+and a weight: a class is still a weighted set of curves. ``psi`` is what the paper calls sigma_*^2.
+
+Use it whenever members have error bars that matter, and for speed: after one pass over the points an object costs as much as
+the few latent dimensions, whatever the number of members.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from badac.classes.bandwidth import Curves
+from badac.classes.crossfit import leave_out_evidence
+from badac.classes.factor import Factor, expectation_maximisation
+from badac.classes.latent import Latent, project
+from badac.classes.mixture import Mixture
+from badac.classes.model import FloatArray, Surroundings
+from badac.classes.plan import Plan, make_plan
+from badac.classes.rank import Spectrum
+from badac.classes.reconstruction import reconstruct
+from badac.classes.smoothness import smoothed
+from badac.data.measurements import Measurements
+from badac.noise.model import Noise
+
+# A broad component as heavy as one member more: rare, not impossible.
+_BROAD_WIDTH = 3.0
+_MEMBERS_TO_START_FROM = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """A class as a population learned through the noise.
+
+    Parameters
+    ----------
+    rank : int, optional
+        Number of factors; by held-out evidence if not given.
+    shape : {"auto", "gaussian", "curves"}
+        Density of the latent positions; by held-out evidence if "auto".
+
+    Attributes
+    ----------
+    mean, psi : (m,)
+        After `fit`: the class's mean and the variance that the factors leave at each point.
+    factors : (m, r)
+        Covariance of the true values is ``factors factors' + diag psi``.
+    density : Mixture or Curves
+        Of the latent positions.
+    plan : Plan
+        What was chosen (rank, smoothness, shape), with the held-out evidence of the alternatives.
+    member_evidence : (k,)
+        Log evidence of each member under the class learned from the others.
+    """
+
+    rank: int | None = None
+    shape: str = "auto"
+    mean: FloatArray | None = None
+    factors: FloatArray | None = None
+    psi: FloatArray | None = None
+    density: Mixture | Curves | None = None
+    plan: Plan | None = None
+    member_evidence: FloatArray | None = None
+
+    def fit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        surroundings: Surroundings | None = None,
+    ) -> Self:
+        del noise  # The population's noise is Gaussian with the members' own sigma.
+        around = Surroundings.of(members) if surroundings is None else surroundings
+        plan = make_plan(members, around, rng, rank=self.rank, shape=self.shape)
+        factor, density = learn(members, around, plan, rng)
+        evidence = leave_out_evidence(members, around, plan, factor, density, rng, learn)
+        return replace(
+            self,
+            mean=factor.mean,
+            factors=factor.factors,
+            psi=factor.psi,
+            density=density,
+            plan=plan,
+            member_evidence=evidence,
+        )
+
+    def latent(self, objects: Measurements) -> Latent:
+        """Reduce objects to their likelihoods in the class's latent space."""
+        assert self.mean is not None and self.factors is not None and self.psi is not None, "fit first"
+        return project(objects, self.mean, self.factors, self.psi)
+
+    def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        assert self.density is not None, "fit first"
+        return self.density.log_evidence(self.latent(objects), n_threads=n_threads)
+
+    def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
+        del n_threads
+        assert self.member_evidence is not None, "fit first"
+        return self.member_evidence
+
+    def reconstruct(self, objects: Measurements) -> Measurements:
+        """Return what each object should have looked like as a member of the class, without noise: mean and sigma."""
+        assert self.mean is not None and self.factors is not None and self.psi is not None, "fit first"
+        assert self.density is not None
+        return reconstruct(objects, Factor(self.mean, self.factors, self.psi), self.density)
+
+
+def learn(
+    members: Measurements, around: Surroundings, plan: Plan, rng: np.random.Generator
+) -> tuple[Factor, Mixture | Curves]:
+    """Learn the factor model and the latent density of the members as planned."""
+    n = members.n_objects
+    first = members
+    if n > _MEMBERS_TO_START_FROM:
+        first = members[np.sort(rng.choice(n, _MEMBERS_TO_START_FROM, replace=False))]
+    spectrum = Spectrum.of(first, around, plan.rank)
+    factor = spectrum.factor(plan.rank)
+    if plan.rank > 0:
+        factor = expectation_maximisation(members, factor, around, max_steps=8)
+    factor = smoothed(factor, spectrum.moments.noise, n, plan.penalty)
+    # The mean is known to its own error only: in a small class that is part of the spread.
+    error = (spectrum.moments.noise + factor.psi) / np.maximum(spectrum.moments.count * n / len(first), 1.0)
+    factor = Factor(factor.mean, factor.factors, factor.psi + error)
+    latent = project(first, factor.mean, factor.factors, factor.psi)
+    density = plan.shape.for_members(len(first), plan.chosen_with).learn(latent, rng)
+    if isinstance(density, Mixture):
+        density = density.with_broad(1.0 / (n + 2.0), _BROAD_WIDTH)
+    return factor, density

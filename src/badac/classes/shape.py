@@ -1,0 +1,91 @@
+"""Which density the class has in its latent space: decided by the evidence of members that were held out.
+
+The candidates go from simple to rich: the Gaussian itself, mixtures of more and more components
+(`badac.classes.mixture`), and the members' own positions with a few bandwidths (`badac.classes.bandwidth`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from badac.classes.bandwidth import Curves
+from badac.classes.latent import Latent
+from badac.classes.mixture import Mixture, deconvolve, start_mixture
+
+COMPONENTS = (2, 4, 8, 16, 32)
+MOST_COMPONENTS = 64
+_MEMBERS_PER_COMPONENT = 8
+_CURVES_UP_TO = 1000
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A kind of density ("gaussian", "mixture" or "curves") and, for a mixture, its number of components."""
+
+    kind: str
+    n_components: int = 1
+
+    def __str__(self) -> str:
+        return f"mixture of {self.n_components}" if self.kind == "mixture" else self.kind
+
+    def for_members(self, count: int, chosen_with: int) -> Shape:
+        """Return the shape for a class of `count` members, chosen with fewer: components grow as the square root."""
+        if self.kind != "mixture" or count <= chosen_with:
+            return self
+        grown = round(self.n_components * np.sqrt(count / chosen_with))
+        return Shape("mixture", min(grown, max(MOST_COMPONENTS, self.n_components)))
+
+    def learn(self, latent: Latent, rng: np.random.Generator, *, max_steps: int = 15) -> Mixture | Curves:
+        """Learn the density from the members' latent likelihoods."""
+        if self.kind == "curves":
+            return Curves.of(latent, rng)
+        if self.kind == "gaussian":
+            return Mixture.standard(latent.rank)
+        start = start_mixture(latent, self.n_components, rng)
+        return deconvolve(latent, start, max_steps=max_steps)
+
+
+def candidates(n_members: int) -> Iterator[Shape]:
+    """Shapes that a class of so many members can support, from simple to rich."""
+    yield Shape("gaussian")
+    for count in COMPONENTS:
+        if count * _MEMBERS_PER_COMPONENT <= n_members:
+            yield Shape("mixture", count)
+
+
+def choose_shape(
+    members: Latent, held_out: Latent, rng: np.random.Generator
+) -> tuple[Shape, dict[str, float]]:
+    """Return the shape with the largest mean held-out log evidence, and that of every shape that was tried.
+
+    A richer mixture must gain more than the standard error of its gain; two in a row that do not end the search.
+    """
+    tried: dict[str, float] = {}
+    best, best_evidence = Shape("gaussian"), np.full(len(held_out), -np.inf)
+    failures = 0
+    for shape in candidates(len(members)):
+        evidence = shape.learn(members, rng, max_steps=10).log_evidence(held_out)
+        tried[str(shape)] = float(evidence.mean())
+        if _is_better(evidence, best_evidence):
+            best, best_evidence, failures = shape, evidence, 0
+        else:
+            failures += 1
+            if failures == 2:
+                break
+    if 4 <= len(members) <= _CURVES_UP_TO:
+        shape = Shape("curves")
+        evidence = shape.learn(members, rng).log_evidence(held_out)
+        tried[str(shape)] = float(evidence.mean())
+        if _is_better(evidence, best_evidence):
+            best = shape
+    return best, tried
+
+
+def _is_better(evidence: np.ndarray, than: np.ndarray) -> bool:
+    if not np.isfinite(than).all():
+        return True
+    gain = evidence - than
+    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
