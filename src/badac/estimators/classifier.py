@@ -17,7 +17,8 @@ from badac.data.measurements import Measurements, concatenate
 from badac.estimators.choices import ANOMALY_MODELS, CLASS_MODELS, NOISE_MODELS, choose
 from badac.estimators.door import to_measurements, warn_if_errors_are_missing
 from badac.evidence import log_evidence
-from badac.noise import Noise, learn, noise_of_class
+from badac.learned import learn_noise
+from badac.noise import Noise, noise_of_class
 from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
 from badac.ranking import Ranking, strangest_first
 from badac.threads import n_threads
@@ -155,7 +156,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
         surroundings = Surroundings.of(objects)
-        noise = learn(noise_model, objects, index.astype(np.int64), rng)
+        noise = learn_noise(noise_model, objects, index.astype(np.int64), rng)
         models = []
         for number, name in enumerate(classes.tolist()):
             if touched is not None and name not in touched:

@@ -1,15 +1,16 @@
 """How measurements scatter around the truth."""
 
+from badac.noise.auto import AutoNoise
 from badac.noise.binomial import Binomial
 from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
 from badac.noise.marginal import Marginal, correlated_grid
 from badac.noise.model import (
-    LearnedNoise,
     Noise,
+    OpenNoise,
     PerClassNoise,
     ScaleMixture,
-    learn,
+    is_open,
     log_mixture,
     needs_sigma,
     noise_of_class,
@@ -21,13 +22,14 @@ from badac.noise.poisson import Poisson
 from badac.noise.student import Student
 
 __all__ = [
+    "AutoNoise",
     "Binomial",
     "Correlated",
     "Gaussian",
-    "LearnedNoise",
     "Marginal",
     "Noise",
     "Numeric",
+    "OpenNoise",
     "Outliers",
     "PerClass",
     "PerClassNoise",
@@ -35,7 +37,7 @@ __all__ = [
     "ScaleMixture",
     "Student",
     "correlated_grid",
-    "learn",
+    "is_open",
     "log_mixture",
     "needs_sigma",
     "noise_of_class",

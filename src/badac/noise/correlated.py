@@ -21,7 +21,7 @@ from scipy.linalg import solve_triangular
 
 from badac._kernels import pair_log_match, pair_logsumexp
 from badac.data.measurements import Measurements
-from badac.noise.model import FloatArray, IntArray, Noise, mixture_of_matches
+from badac.noise.model import FloatArray, IntArray, mixture_of_matches
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -47,16 +47,11 @@ class Correlated:
     def learned(self) -> bool:
         return self.covariance is not None
 
-    def learn(self, training: Measurements, label: IntArray, rng: np.random.Generator) -> Noise:
-        from badac.noise.learn import learn_correlated
-
-        return learn_correlated(training, label, rng)
-
     def with_covariance(self, side: Measurements) -> Measurements:
         """Return the objects or curves with their whole covariance; a shared one stays shared."""
         if self.covariance is None:
             raise ValueError(
-                "Correlated() leaves its covariance open: call .learn(training, label, rng), or give it."
+                "Correlated() leaves its covariance open: `badac.learned.learn_noise` finds it, or give it."
             )
         if side.n_points != len(self.covariance):
             raise ValueError(

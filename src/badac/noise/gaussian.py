@@ -20,13 +20,40 @@ from badac.noise.model import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Gaussian noise of the stated standard deviations, or covariances where they are given."""
+    """Gaussian noise of the stated standard deviations, or covariances where they are given.
+
+    Parameters
+    ----------
+    scale : float > 0, optional
+        Factor on all error bars: 1 takes them as they are, None learns it.
+    """
+
+    scale: float | None = 1.0
+
+    def __post_init__(self) -> None:
+        if self.scale is not None and not 0 < self.scale < np.inf:
+            raise ValueError(f"`scale` of the error bars must be > 0: got {self.scale!r}. None learns it.")
+
+    @property
+    def learned(self) -> bool:
+        return self.scale is not None
 
     def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
         """Return the one width that it has; see `badac.noise.model.ScaleMixture`."""
-        return np.zeros(1), np.ones(1)
+        if self.scale is None:
+            raise ValueError("Gaussian(scale=None) is open: `badac.learned.learn_noise` finds it, or give it.")
+        return np.zeros(1), np.array([self.scale])
+
+    def scaled(self, side: Measurements) -> Measurements:
+        """Return the objects or curves with the error bars that this noise believes in."""
+        factor = float(self.gaussian_scales()[1][0])
+        if factor == 1.0:
+            return side
+        covariance = None if side.covariance is None else factor**2 * side.covariance
+        return Measurements._trusted(side.values, factor * side.sigma, covariance, side.at, side.has_errors)
 
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
+        objects, curves = self.scaled(objects), self.scaled(curves)
         if objects.covariance is not None or curves.covariance is not None:
             return correlated_log_match(objects, curves)
         check_not_both_exact(objects, curves)
@@ -42,6 +69,7 @@ class Gaussian:
         n_threads: int = 1,
     ) -> FloatArray:
         """Return (n,): as `badac.noise.model.log_mixture`, through the compiled pair kernel."""
+        objects, curves = self.scaled(objects), self.scaled(curves)
         if objects.covariance is not None or curves.covariance is not None:
             return correlated_log_mixture(
                 objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads
@@ -58,6 +86,7 @@ class Gaussian:
         )
 
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
+        like = self.scaled(like)
         if like.covariance is not None:
             return draw_correlated(truth, like, rng)
         noise = np.where(like.observed, like.sigma, 0.0) * rng.standard_normal(truth.shape)

@@ -69,15 +69,12 @@ class ScaleMixture(Protocol):
 
 
 @runtime_checkable
-class LearnedNoise(Protocol):
-    """Noise with parameters that were left None and can be learned from the scatter within classes."""
+class OpenNoise(Protocol):
+    """Noise whose parameters may have been left None, to be learned from the scatter within classes (`badac.learned`)."""
 
     @property
     def learned(self) -> bool:
         """Whether all parameters are known."""
-
-    def learn(self, training: Measurements, label: IntArray, rng: np.random.Generator) -> Noise:
-        """Return the noise with its parameters learned from training objects (n, m) of classes label (n,)."""
 
 
 @runtime_checkable
@@ -93,11 +90,9 @@ def noise_of_class(noise: Noise, index: int) -> Noise:
     return noise.for_class(index) if isinstance(noise, PerClassNoise) else noise
 
 
-def learn(noise: Noise, training: Measurements, label: IntArray, rng: np.random.Generator) -> Noise:
-    """Return the noise with what it leaves open learned from the training objects; itself if nothing is open."""
-    if isinstance(noise, LearnedNoise) and not noise.learned:
-        return noise.learn(training, label, rng)
-    return noise
+def is_open(noise: Noise) -> bool:
+    """Whether the noise has parameters that must be learned before it can be used."""
+    return isinstance(noise, OpenNoise) and not noise.learned
 
 
 def needs_sigma(noise: Noise) -> bool:

@@ -4,7 +4,7 @@
 
 Use it where some points are wrecked (cosmic rays, clouds, a glitch) and nobody says which; the paper's Experiment 3 has a
 share of 0.2 and a width of 5. Both sides have bad points, so a pair is four Gaussians per point (`badac.noise.scales`).
-What is left None is learned from the training data (`badac.noise.learn`).
+What is left None is learned from the training data (`badac.learned`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from badac.data.measurements import Measurements
-from badac.noise.model import FloatArray, IntArray, Noise
+from badac.noise.model import FloatArray, IntArray
 from badac.noise.scales import draw_scales, scales_log_match, scales_log_mixture
 
 
@@ -47,15 +47,10 @@ class Outliers:
     def learned(self) -> bool:
         return self.share is not None and self.width is not None
 
-    def learn(self, training: Measurements, label: IntArray, rng: np.random.Generator) -> Noise:
-        from badac.noise.learn import learn_outliers
-
-        return learn_outliers(self, training, label, rng)
-
     def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
         if self.share is None or self.width is None:
             raise ValueError(
-                f"{self!r} leaves parameters open: call .learn(training, label, rng), or give share and width."
+                f"{self!r} leaves parameters open: `badac.learned.learn_noise` finds them, or give share and width."
             )
         with np.errstate(divide="ignore"):
             return np.log([1.0 - self.share, self.share]), np.array([1.0, self.width])

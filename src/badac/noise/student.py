@@ -21,7 +21,7 @@ from scipy.stats import t as student_t
 
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import check_not_both_exact
-from badac.noise.model import FloatArray, IntArray, Noise, sum_over_points
+from badac.noise.model import FloatArray, IntArray, sum_over_points
 from badac.noise.scales import check_sigma_only
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -55,14 +55,9 @@ class Student:
     def learned(self) -> bool:
         return self.df is not None
 
-    def learn(self, training: Measurements, label: IntArray, rng: np.random.Generator) -> Noise:
-        from badac.noise.learn import learn_student
-
-        return learn_student(self, training, label, rng)
-
     def _df(self) -> float:
         if self.df is None:
-            raise ValueError(f"{self!r} leaves `df` open: call .learn(training, label, rng), or give it.")
+            raise ValueError(f"{self!r} leaves `df` open: `badac.learned.learn_noise` finds it, or give it.")
         return float(self.df)
 
     def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
