@@ -2,6 +2,7 @@
 
 Works on anything with the shape of a pandas DataFrame (``columns`` and ``__getitem__``) and, through
 `from_astropy`, on astropy tables, whose units are honoured: an error in mJy beside a flux in Jy is converted.
+For files, and for tables with names, labels and other columns beside the measurements, see `badac.data.reading`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,253 @@
+"""Light curves from long tables: one row per measurement, every object at its own times.
+
+The result is padded: row i holds the points of object i in order of time, NaN after the last, with its times in `at` and the
+numbers of its bands in `band`. Rows that cannot be used (no time, no value, an error that is none) are left out and counted;
+nothing is lost without a line in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.data.catalogue import Catalogue
+from badac.data.columns import Roles, recognise
+from badac.data.losses import Losses
+from badac.data.magnitudes import to_flux
+from badac.data.measurements import Measurements
+from badac.data.validation import BoolArray, FloatArray, IntArray, as_real
+
+
+def from_long(
+    frame: Any,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    bands: Sequence[str] | None = None,
+    unknown_band: str = "raise",
+    fluxes: bool = False,
+    zero_point: float = 25.0,
+) -> Catalogue:
+    """Read a long table into padded light curves.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per measurement.
+    columns : mapping from role to column, optional
+        Overrides what `badac.data.columns` recognises; roles are object, time, band, value, error, label.
+    bands : sequence of str, optional
+        Bands and their order: those of the training table, when new objects are read. By default those found, sorted.
+    unknown_band : {"raise", "drop"}
+        What to do with a band that is not among `bands`.
+    fluxes : bool
+        Turn magnitudes into fluxes of the given `zero_point`.
+
+    Returns
+    -------
+    Catalogue
+        Objects in the order in which the table first names them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from badac.data import from_long
+    >>> rows = pd.DataFrame({"oid": [7, 7, 8], "mjd": [2.0, 1.0, 5.0], "filtercode": ["zg", "zr", "zg"],
+    ...                      "mag": [17.0, 17.5, 18.0], "magerr": [0.1, 0.1, 0.2]})
+    >>> curves = from_long(rows)
+    >>> print(curves.recognised)
+    long table (ZTF names), one row per measurement: object = oid, time = mjd, band = filtercode, value = mag, error = magerr
+    >>> curves.objects.at
+    array([[ 1.,  2.],
+           [ 5., nan]])
+    """
+    if unknown_band not in ("raise", "drop"):
+        raise ValueError(f"`unknown_band` must be 'raise' or 'drop': got {unknown_band!r}.")
+    roles = recognise([str(name) for name in frame.columns], columns)
+    names, row_object = _factorise(frame[roles.object], "object", roles.object)
+    time, value, error = (_numbers(frame, name) for name in (roles.time, roles.value, roles.error))
+    band_names, row_band, foreign = _bands(frame, roles, bands)
+    if foreign.any() and unknown_band == "raise":
+        which = sorted({str(name) for name in frame[roles.band][foreign].tolist()})
+        raise ValueError(
+            f"bands that were never seen in training: {', '.join(which)} in {int(foreign.sum())} rows of "
+            f"{len(np.unique(row_object[foreign]))} objects; known are {', '.join(band_names)}. "
+            "Leave those rows out (unknown_band='drop'), or train with that band."
+        )
+    if fluxes and roles.quantity == "magnitude":
+        value, error = to_flux(value, error, zero_point)
+    use, losses = _usable(names, row_object, time, value, error, row_band, foreign)
+    keep = use[np.lexsort((row_band[use], time[use], row_object[use]))]
+    losses = _notes(losses, use, keep, names, row_object, time, error, row_band)
+    objects, present = _padded(
+        len(names), row_object[keep], time[keep], value[keep], error[keep], row_band[keep], roles
+    )
+    losses = losses.and_also("objects", int((~present).sum()), "no usable point", names[~present].tolist())
+    if not present.any():
+        raise ValueError(f"no object has a usable point. {losses}")
+    catalogue = Catalogue(
+        objects[present], names[present], None, str(roles), losses, tuple(band_names) if roles.band else ()
+    )
+    if roles.label is None:
+        return catalogue
+    of_object, label = _labels(names, row_object, frame[roles.label], roles.label)
+    return catalogue.with_labels(of_object, label)
+
+
+def _numbers(frame: Any, name: str) -> FloatArray:
+    try:
+        return as_real(frame[name], f"column {name!r}")
+    except (TypeError, ValueError) as problem:
+        raise ValueError(f"Column {name!r} must hold numbers: {problem}") from problem
+
+
+def _factorise(column: Any, role: str, name: str) -> tuple[npt.NDArray[Any], IntArray]:
+    """Names in order of first appearance, and the number of each row's name."""
+    plain = np.asarray(column)
+    empty = np.asarray(column.isna()) if hasattr(column, "isna") else np.zeros(len(plain), dtype=bool)
+    if empty.any():
+        raise ValueError(
+            f"Column {name!r} must name the {role} of every row: row {int(np.argmax(empty))} has none "
+            f"({int(empty.sum())} in all)."
+        )
+    if plain.dtype == object:
+        plain = plain.astype(str)
+    names, first, code = np.unique(plain, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return names[order], rank[code].astype(np.int64)
+
+
+def _bands(frame: Any, roles: Roles, bands: Sequence[str] | None) -> tuple[list[str], IntArray, BoolArray]:
+    """Names of the bands, the number of each row's band, and which rows have a band that is not among them."""
+    if roles.band is None:
+        if bands:
+            raise ValueError(
+                f"`bands` are given ({', '.join(bands)}), but the table has no column for the band. "
+                "Name it: columns={'band': ...}."
+            )
+        return [""], np.zeros(len(frame), dtype=np.int64), np.zeros(len(frame), dtype=bool)
+    found = np.asarray(frame[roles.band]).astype(str)
+    known = sorted(set(found.tolist())) if bands is None else [str(name) for name in bands]
+    number = {name: position for position, name in enumerate(known)}
+    code = np.array([number.get(name, -1) for name in found.tolist()], dtype=np.int64)
+    return known, code, code < 0
+
+
+def _usable(
+    names: npt.NDArray[Any],
+    row_object: IntArray,
+    time: FloatArray,
+    value: FloatArray,
+    error: FloatArray,
+    row_band: IntArray,
+    foreign: BoolArray,
+) -> tuple[IntArray, Losses]:
+    """Rows that can be used, and a line for every reason why others cannot."""
+    losses = Losses()
+    left = np.ones(len(time), dtype=bool)
+    reasons: tuple[tuple[str, BoolArray], ...] = (
+        ("band never seen in training", foreign),
+        ("no time (not a finite number)", ~np.isfinite(time)),
+        ("no value (not a finite number)", ~np.isfinite(value)),
+        ("no error (NaN) for a measured value", np.isnan(error)),
+        ("infinite error", np.isinf(error)),
+        ("negative error: it is one standard deviation", error < 0),
+    )
+    for reason, bad in reasons:
+        hit = left & bad
+        losses = losses.and_also(
+            "rows",
+            int(hit.sum()),
+            reason,
+            (f"object {names[row_object[row]]}, row {row}" for row in np.flatnonzero(hit)),
+        )
+        left &= ~bad
+    rows = np.flatnonzero(left)
+    cells = np.column_stack([row_object[rows], row_band[rows], time[rows], value[rows], error[rows]])
+    _, first = np.unique(cells, axis=0, return_index=True)
+    if len(first) < len(rows):
+        again = np.setdiff1d(np.arange(len(rows)), first)
+        losses = losses.and_also(
+            "rows",
+            len(again),
+            "the same measurement twice",
+            (f"object {names[row_object[rows[r]]]}, row {rows[r]}" for r in again),
+        )
+        rows = rows[np.sort(first)]
+    return rows, losses
+
+
+def _notes(
+    losses: Losses,
+    use: IntArray,
+    keep: IntArray,
+    names: npt.NDArray[Any],
+    row_object: IntArray,
+    time: FloatArray,
+    error: FloatArray,
+    row_band: IntArray,
+) -> Losses:
+    """Words on rows that were kept as they are, though a reader should know of them."""
+    exact = int((error[keep] == 0).sum())
+    if exact:
+        losses = losses.and_note(
+            f"{exact} rows have error 0 and count as exact; drop them if 0 means unknown"
+        )
+    step = np.diff(row_object[use])
+    if ((step == 0) & (np.diff(time[use]) < 0)).any() or (step < 0).any():
+        losses = losses.and_note("rows were not in order of object and time; they were sorted")
+    same = (np.diff(row_object[keep]) == 0) & (np.diff(time[keep]) == 0) & (np.diff(row_band[keep]) == 0)
+    if same.any():
+        losses = losses.and_note(
+            f"{int(same.sum())} rows have the object, band and time of another row, with another value; all were kept"
+        )
+    count = np.bincount(row_object[keep], minlength=len(names))
+    if (count == 1).any():
+        few = names[count == 1]
+        shown = ", ".join(str(name) for name in few[:5].tolist())
+        losses = losses.and_note(f"{len(few)} objects have a single point ({shown})")
+    return losses
+
+
+def _padded(
+    n: int,
+    row_object: IntArray,
+    time: FloatArray,
+    value: FloatArray,
+    error: FloatArray,
+    row_band: IntArray,
+    roles: Roles,
+) -> tuple[Measurements, BoolArray]:
+    """Rows sorted by object and time into padded arrays; and which objects have a point at all."""
+    count = np.bincount(row_object, minlength=n)
+    width = int(max(count.max(initial=0), 1))
+    column = np.arange(len(row_object)) - np.repeat(np.cumsum(count) - count, count)
+    values, at = np.full((n, width), np.nan), np.full((n, width), np.nan)
+    sigma, band = np.full((n, width), np.inf), np.full((n, width), -1, dtype=np.int64)
+    cell = (row_object, column)
+    values[cell], at[cell], sigma[cell], band[cell] = value, time, error, row_band
+    return Measurements(values, sigma, at=at, band=band if roles.band else None), count > 0
+
+
+def _labels(
+    names: npt.NDArray[Any], row_object: IntArray, column: Any, name: str
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Label of each object from a column of the long table, which must not contradict itself; none: not named."""
+    given = np.asarray(column)
+    empty = np.asarray(column.isna()) if hasattr(column, "isna") else np.zeros(len(given), dtype=bool)
+    labels: dict[int, Any] = {}
+    for number, label, missing in zip(row_object.tolist(), given.tolist(), empty.tolist(), strict=True):
+        if missing:
+            continue
+        if labels.setdefault(number, label) != label:
+            raise ValueError(
+                f"Column {name!r} must have one label per object: object {names[number]!s} has {labels[number]!r} and "
+                f"{label!r}."
+            )
+    if not labels:
+        raise ValueError(f"Column {name!r} has no labels at all. Leave it out: columns={{'label': None}}.")
+    return names[list(labels)], np.array(list(labels.values()))

@@ -1,0 +1,49 @@
+"""What was left out on the way in, and why: nothing is lost without a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Loss:
+    """So many rows, objects or columns were left out for a reason."""
+
+    what: str
+    count: int
+    reason: str
+    examples: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        what = self.what if self.count != 1 else self.what.removesuffix("s")
+        shown = ", ".join(self.examples[:_EXAMPLES])
+        more = ", ..." if len(self.examples) > _EXAMPLES else ""
+        return f"{self.count} {what} left out: {self.reason}{f' ({shown}{more})' if shown else ''}"
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What was left out, and what was kept but deserves a word (`notes`)."""
+
+    left_out: tuple[Loss, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.left_out)
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.left_out), *self.notes]) or "nothing left out"
+
+    def and_also(self, what: str, count: int, reason: str, examples: Iterable[object] = ()) -> Losses:
+        """Return the report with one more loss; a count of 0 adds nothing."""
+        if not count:
+            return self
+        names = tuple(str(example) for _, example in zip(range(_EXAMPLES + 1), examples, strict=False))
+        return Losses((*self.left_out, Loss(what, int(count), reason, names)), self.notes)
+
+    def and_note(self, note: str) -> Losses:
+        """Return the report with one more note."""
+        return Losses(self.left_out, (*self.notes, note))

@@ -1,0 +1,51 @@
+"""Magnitudes and fluxes: ``flux = 10^(-0.4 (mag - zero_point))``, ``flux_err = 0.4 ln 10 flux mag_err``.
+
+The error is carried over to first order, which is how surveys made the magnitude error from the flux in the first place;
+where ``mag_err`` is above about 0.3 neither is Gaussian, and a flux measured as such is better.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from badac.data.measurements import Measurements
+from badac.data.validation import FloatArray
+
+_LN10_04 = 0.4 * float(np.log(10.0))
+
+
+def to_flux(
+    magnitude: FloatArray, magnitude_sigma: FloatArray, zero_point: float | FloatArray = 25.0
+) -> tuple[FloatArray, FloatArray]:
+    """Return fluxes and their standard deviations, in the shape of the magnitudes."""
+    flux = 10.0 ** (-0.4 * (np.asarray(magnitude) - zero_point))
+    return flux, _LN10_04 * flux * magnitude_sigma
+
+
+def to_magnitude(
+    flux: FloatArray, flux_sigma: FloatArray, zero_point: float | FloatArray = 25.0
+) -> tuple[FloatArray, FloatArray]:
+    """Return magnitudes and their standard deviations; NaN where the flux is not positive."""
+    positive = np.where(np.asarray(flux) > 0, flux, np.nan)
+    return zero_point - 2.5 * np.log10(positive), np.asarray(flux_sigma / (_LN10_04 * positive))
+
+
+def as_fluxes(objects: Measurements, zero_point: float | FloatArray = 25.0) -> Measurements:
+    """Turn objects measured in magnitudes (n, m) into fluxes.
+
+    Parameters
+    ----------
+    objects : Measurements
+    zero_point : float, or (n, 1) or (m,) array
+        Magnitude of flux 1. The object's own mean magnitude, (n, 1), gives relative fluxes.
+    """
+    if objects.covariance is not None:
+        raise ValueError("magnitudes with a covariance do not turn into fluxes: give `sigma`.")
+    seen = objects.observed
+    flux, sigma = to_flux(np.where(seen, objects.values, 0.0), np.where(seen, objects.sigma, 0.0), zero_point)
+    return Measurements(
+        np.where(seen, flux, np.nan),
+        np.where(seen, sigma, np.inf) if objects.has_errors else None,
+        at=objects.at,
+        band=objects.band,
+    )

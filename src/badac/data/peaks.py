@@ -1,0 +1,78 @@
+"""Alignment at peak: times from the brightest point, values in units of it, so that transients can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from badac.data.measurements import Measurements
+from badac.data.validation import FloatArray
+
+_SIGNIFICANT = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Peaks:
+    """Time and value of each object's brightest point, (n,) each; NaN where it has no point in the band."""
+
+    time: FloatArray
+    value: FloatArray
+
+
+def find_peaks(objects: Measurements, band: int | None = None) -> Peaks:
+    """Find the largest value (fluxes, not magnitudes) in a band, among points of 3 sigma where there are any."""
+    if objects.at is None:
+        raise ValueError("a peak needs the times of the points: give the objects `at`.")
+    seen = objects.observed
+    if band is not None:
+        if objects.band is None:
+            raise ValueError(f"`band` is {band}, but the objects have no bands.")
+        seen = seen & (np.broadcast_to(objects.band, objects.shape) == band)
+    # One noisy point far from the true peak would shift the whole curve.
+    significant = seen & (objects.values > _SIGNIFICANT * np.where(seen, objects.sigma, 0.0))
+    use = np.where(significant.any(axis=1, keepdims=True), significant, seen)
+    ranked = np.where(use, objects.values, -np.inf)
+    column = ranked.argmax(axis=1)
+    rows = np.arange(objects.n_objects)
+    has = use.any(axis=1)
+    times = np.broadcast_to(objects.at, objects.shape)[rows, column]
+    return Peaks(np.where(has, times, np.nan), np.where(has, ranked[rows, column], np.nan))
+
+
+def align_at_peak(
+    objects: Measurements, band: int | None = None, *, scale: bool = True, peaks: Peaks | None = None
+) -> Measurements:
+    """Count times from the peak and, with `scale`, divide values and errors by the peak's value.
+
+    Parameters
+    ----------
+    objects : Measurements
+        Fluxes (n, m) with `at`.
+    band : int, optional
+        Where to look for the peak; all bands by default.
+    peaks : Peaks, optional
+        Peaks known from elsewhere, instead of those that `find_peaks` finds.
+    """
+    found = find_peaks(objects, band) if peaks is None else peaks
+    bad = ~np.isfinite(found.time) | (~(found.value > 0) if scale else np.zeros(len(found.time), dtype=bool))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"every object needs a peak with a positive value{'' if band is None else f' in band {band}'}: got time "
+            f"{found.time[row]}, value {found.value[row]} at object {row} ({int(bad.sum())} in all). Leave them out: "
+            "peaks = find_peaks(objects, band); objects[peaks.value > 0]."
+        )
+    assert objects.at is not None
+    unit = found.value[:, None] if scale else np.ones((objects.n_objects, 1))
+    covariance = objects.covariance
+    if covariance is not None and scale:
+        covariance = np.broadcast_to(covariance, (*objects.shape, objects.n_points)) / unit[..., None] ** 2
+    return Measurements._trusted(
+        objects.values / unit,
+        objects.sigma / unit,
+        covariance,
+        np.broadcast_to(objects.at, objects.shape) - found.time[:, None],
+        objects.has_errors,
+        objects.band,
+    )
