@@ -31,6 +31,7 @@ from badac.classes.model import FloatArray, Surroundings
 from badac.classes.plan import Plan, make_plan
 from badac.classes.rank import Spectrum
 from badac.classes.reconstruction import reconstruct
+from badac.classes.sites import as_gaussian, gaussian_sites, has_widths, see
 from badac.classes.smoothness import smoothed
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
@@ -63,6 +64,8 @@ class Population:
         What was chosen (rank, smoothness, shape), with the held-out evidence of the alternatives.
     member_evidence : (k,)
         Log evidence of each member under the class learned from the others.
+    noise : Noise
+        Of the objects that it is asked about; `badac.classes.sites` says how other than Gaussian noise works.
     """
 
     rank: int | None = None
@@ -73,6 +76,7 @@ class Population:
     density: Mixture | Curves | None = None
     plan: Plan | None = None
     member_evidence: FloatArray | None = None
+    noise: Noise | None = None
 
     def fit(
         self,
@@ -81,11 +85,14 @@ class Population:
         rng: np.random.Generator,
         surroundings: Surroundings | None = None,
     ) -> Self:
-        del noise  # The population's noise is Gaussian with the members' own sigma.
         around = Surroundings.of(members) if surroundings is None else surroundings
-        plan = make_plan(members, around, rng, rank=self.rank, shape=self.shape)
-        factor, density = learn(members, around, plan, rng)
-        evidence = leave_out_evidence(members, around, plan, factor, density, rng, learn)
+        # Under noise of several widths each point becomes a Gaussian one of the width it seems to have.
+        gaussian = as_gaussian(members, noise, around, rng, rank=self.rank)
+        plan = make_plan(gaussian, around, rng, rank=self.rank, shape=self.shape)
+        factor, density = learn(gaussian, around, plan, rng)
+        evidence = leave_out_evidence(gaussian, around, plan, factor, density, rng, learn)
+        if has_widths(noise):
+            evidence = evidence + gaussian_sites(members, factor, noise).log_constant
         return replace(
             self,
             mean=factor.mean,
@@ -94,12 +101,13 @@ class Population:
             density=density,
             plan=plan,
             member_evidence=evidence,
+            noise=noise,
         )
 
     def latent(self, objects: Measurements) -> Latent:
         """Reduce objects to their likelihoods in the class's latent space."""
         assert self.mean is not None and self.factors is not None and self.psi is not None, "fit first"
-        return project(objects, self.mean, self.factors, self.psi)
+        return see(objects, Factor(self.mean, self.factors, self.psi), self.noise)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.density is not None, "fit first"

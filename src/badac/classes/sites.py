@@ -1,13 +1,13 @@
 """Noise of several widths seen through a factor model: each point becomes a Gaussian one with the width it seems to have.
 
-Under `badac.noise.model.ScaleMixture` noise a point is ``d = mean + factors z + eps``, with ``eps ~ N(0, psi + (s sigma)^2)`` and a
-factor ``s`` unknown for each point. Given the latent position ``z`` the points are independent, so
+Under `badac.noise.model.ScaleMixture` noise a point is ``d = mean + factors z + eps``, ``eps ~ N(0, psi + (s sigma)^2)``, with
+a factor ``s`` unknown for each point. Given the latent position ``z`` the points are independent, so
 
     P(d | z) = prod_j sum_s a_s N(d_j ; mean_j + factors_j z , v_js) ,      v_js = psi_j + (s sigma_j)^2
 
-is exact and cheap; only the integral over ``z`` needs help. Alternate between the responsibilities ``q_js`` of the widths and the
-posterior of ``z`` (variational EM). Then each point acts as a Gaussian one of precision ``w_j = sum_s q_js / v_js`` around the
-same value, and what a Gaussian likelihood misses is put back as a constant per object, by importance sampling over a
+is exact and cheap; only the integral over ``z`` needs help. Alternate between the responsibilities ``q_js`` of the widths and
+the posterior of ``z`` (variational EM). Then each point acts as a Gaussian one of precision ``w_j = sum_s q_js / v_js`` around
+the same value, and what a Gaussian likelihood misses is put back as a constant per object, by importance sampling over a
 few fixed points ``z_k`` of the Gaussian posterior:
 
     log_constant = log mean_k  P(d | z_k) / prod_j N(d_j ; mean_j + factors_j z_k , 1 / w_j)
@@ -21,19 +21,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import norm, qmc
 
 from badac._kernels.latent import unpack
-from badac.classes.factor import Factor
+from badac.classes.factor import Factor, expectation_maximisation
 from badac.classes.latent import Latent, blocks, products, project
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, Surroundings
+from badac.classes.rank import Spectrum, choose_rank
 from badac.data.measurements import Measurements
+from badac.noise.gaussian import Gaussian
 from badac.noise.model import Noise, ScaleMixture
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _STEPS = 15
 _SAMPLES = 16
 _SETTLED = 1e-3
+_ROUNDS = 4
+_WIDEST_START = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,18 +63,95 @@ class Sites:
     squared: FloatArray | None = None
 
 
-def is_plain(noise: Noise) -> bool:
-    """Whether a Gaussian population may take the objects' errors as they are."""
-    return not isinstance(noise, ScaleMixture) or len(noise.gaussian_scales()[1]) == 1
+def has_widths(noise: object) -> bool:
+    """Whether the noise has several widths, so that a Gaussian population cannot take the errors as they are."""
+    return isinstance(noise, ScaleMixture) and len(noise.gaussian_scales()[1]) > 1
 
 
-def see(objects: Measurements, factor: Factor, noise: Noise) -> Latent:
+def is_plain(noise: object) -> bool:
+    """Whether a Gaussian population may take the objects' errors as they are, but for a factor on all of them."""
+    return not has_widths(noise)
+
+
+def believed(objects: Measurements, noise: Noise | None) -> Measurements:
+    """Return the objects with the error bars that a Gaussian noise believes in.
+
+    A covariance that all members of a class share (`badac.noise.Correlated`) needs nothing here: the factors learn it as
+    a part of what the members of the class have in common.
+    """
+    return noise.scaled(objects) if isinstance(noise, Gaussian) else objects
+
+
+def see(objects: Measurements, factor: Factor, noise: Noise | None) -> Latent:
     """Return the latent likelihoods of objects under any noise with Gaussian widths."""
-    if is_plain(noise):
-        return project(objects, factor.mean, factor.factors, factor.psi)
+    if noise is None or not has_widths(noise):
+        return project(believed(objects, noise), factor.mean, factor.factors, factor.psi)
     sites = gaussian_sites(objects, factor, noise)
     latent = project(sites.objects, factor.mean, factor.factors, factor.psi)
     return Latent(latent.precision, latent.shift, latent.offset - 2.0 * sites.log_constant)
+
+
+def as_gaussian(
+    members: Measurements,
+    noise: Noise,
+    around: Surroundings,
+    rng: np.random.Generator,
+    *,
+    rank: int | None = None,
+) -> Measurements:
+    """Return the members as Gaussian ones, the factor model and the widths found together.
+
+    Parameters
+    ----------
+    members : Measurements
+        (k, m)
+    noise : Noise
+        With all parameters known.
+    around : Surroundings
+    rng : numpy.random.Generator
+    rank : int, optional
+        Number of factors; by held-out evidence if not given.
+    """
+    if not has_widths(noise):
+        return believed(members, noise)
+    found = start(members, noise, around, rng, rank=rank)
+    for _ in range(_ROUNDS):
+        found = found.improved(members, noise, around)
+    return found.members
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A factor model, and the members as Gaussian ones that it was learned from."""
+
+    factor: Factor
+    members: Measurements
+
+    def improved(self, members: Measurements, noise: Noise, around: Surroundings) -> Round:
+        """Find the widths under this factor model, and the factor model of these widths."""
+        gaussian = gaussian_sites(members, self.factor, noise, constants=False).objects
+        return Round(expectation_maximisation(gaussian, self.factor, around, max_steps=3), gaussian)
+
+
+def start(
+    members: Measurements,
+    noise: Noise,
+    around: Surroundings,
+    rng: np.random.Generator,
+    *,
+    rank: int | None = None,
+) -> Round:
+    """Start as if every point had the root mean square of the widths, then with the first widths choose the rank."""
+    assert isinstance(noise, ScaleMixture)
+    log_share, scale = noise.gaussian_scales()
+    # Of a heavy tail only what a wrecked point shows: the widest widths are rarer than one in a hundred.
+    wide = np.sqrt(np.exp(log_share) @ np.minimum(scale, _WIDEST_START) ** 2)
+    gaussian = Measurements._trusted(members.values, members.sigma * wide, at=members.at)
+    for _ in range(2):
+        chosen = choose_rank(gaussian, around, rng)[0] if rank is None else rank
+        factor = Spectrum.of(gaussian, around, max(chosen, 1)).factor(chosen)
+        gaussian = gaussian_sites(members, factor, noise, constants=False).objects
+    return Round(expectation_maximisation(gaussian, factor, around, max_steps=3), gaussian)
 
 
 def gaussian_sites(
@@ -141,7 +223,7 @@ def _sites_of_block(
         responsibility /= responsibility.sum(axis=0)
         weight = np.where(observed, (responsibility / variance).sum(axis=0), 0.0)
         before = position
-        covariance = np.linalg.inv(unpack(weight @ outer) + np.eye(factor.rank))
+        covariance = np.asarray(np.linalg.inv(unpack(weight @ outer) + np.eye(factor.rank)), dtype=np.float64)
         position = (covariance @ ((weight * residual) @ factor.factors)[..., None])[..., 0]
         rows, columns = np.triu_indices(factor.rank)
         spread = (covariance[:, rows, columns] * twice) @ outer.T
@@ -155,12 +237,17 @@ def _sites_of_block(
     effective = np.where(observed, effective, np.inf)
     if not details:
         return effective, constant, None, None
-    return effective, constant, np.moveaxis(responsibility * observed, 0, -1), np.where(observed, squared, 0.0)
+    return (
+        effective,
+        constant,
+        np.moveaxis(responsibility * observed, 0, -1),
+        np.where(observed, squared, 0.0),
+    )
 
 
 def _log_constant(
     residual: FloatArray,
-    observed: FloatArray,
+    observed: npt.NDArray[np.bool_],
     weight: FloatArray,
     height: FloatArray,
     variance: FloatArray,
