@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from badac import anomalies, classes, noise
+from badac.classes.factor import Factor
+from badac.classes.mixture import Mixture
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
 
@@ -36,6 +38,8 @@ STORABLE: dict[str, type] = {
         Measurements,
         classes.Instances,
         classes.Surroundings,
+        Factor,
+        Mixture,
         noise.Gaussian,
         noise.Correlated,
         noise.Marginal,
@@ -44,6 +48,12 @@ STORABLE: dict[str, type] = {
         noise.Poisson,
         noise.Binomial,
         noise.PerClass,
+        anomalies.Deviations,
+        anomalies.Described,
+        anomalies.Ground,
+        anomalies.SomethingElse,
+        anomalies.Bump,
+        anomalies.SmoothDeviation,
         anomalies.TopHat,
         anomalies.Broad,
         anomalies.Seen,

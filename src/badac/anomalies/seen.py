@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -26,7 +26,7 @@ class Seen:
     """
 
     examples: Measurements
-    model: ClassModel = Instances()
+    model: ClassModel = field(default=Instances())
 
     def fit(self, known: Known, rng: np.random.Generator) -> Self:
         if self.examples.n_points != known.training.n_points:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from badac.anomalies import AnomalyModel, Broad, Contamination, TopHat
+from badac.anomalies import AnomalyModel, Broad, Contamination, Deviations, TopHat
 from badac.classes import ClassModel, Instances
 from badac.noise import Gaussian, Noise, Outliers, Poisson, Student
 
@@ -20,7 +20,7 @@ NOISE_MODELS: dict[str, Callable[[], Noise]] = {
     "poisson": Poisson,
 }
 ANOMALY_MODELS: dict[str, Callable[[], AnomalyModel | None]] = {
-    "auto": TopHat,
+    "auto": Deviations,
     "tophat": TopHat,
     "broad": Broad,
     "contamination": Contamination,

@@ -1,0 +1,121 @@
+"""The default anomaly: three hypotheses with the object's own noise, averaged with stated priors.
+
+    P(d | anomaly) = sum_h share_h P(d | hypothesis h)
+
+    something else entirely                    0.6
+    a known class plus a bump                  0.3
+    a known class plus a smooth deviation      0.1
+
+A density of the known classes alone is a poor score: the chi-square noise of all m points (a standard deviation of sqrt(m / 2)
+nats) drowns an anomaly that costs ten. A hypothesis that is itself a model with the object's noise has the same noise
+term, and it cancels in the Bayes factor. For that both sides must come from one family, so the score is the Bayes factor
+under the description of the classes (`badac.anomalies.described`) that the hypotheses use, whatever the class model:
+
+    log P(d | anomaly) = log P(d | known, class models) + log [P(d | anomaly, descriptions) / P(d | known, descriptions)] .
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from badac.anomalies.bump import Bump
+from badac.anomalies.described import Described, View, describe
+from badac.anomalies.hypothesis import Ground, Hypothesis
+from badac.anomalies.model import FloatArray, Known
+from badac.anomalies.sequence import coordinates
+from badac.anomalies.smooth import SmoothDeviation
+from badac.anomalies.something_else import SomethingElse
+from badac.anomalies.tophat import TopHat
+from badac.classes.mixture import logsumexp_rows
+from badac.data.measurements import Measurements
+from badac.noise.model import noise_of_class
+from badac.posterior import log_total
+
+_OBJECTS_PER_BLOCK = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """An average of hypotheses about what an anomaly is.
+
+    Parameters
+    ----------
+    hypotheses : tuple of Hypothesis
+    shares : tuple of float
+        Prior probability of each, given that the object is an anomaly; they sum to one.
+
+    Attributes
+    ----------
+    classes : tuple of Described
+        After `fit`: the known classes as the hypotheses see them.
+    log_prior : (k,)
+        Of the known classes.
+    box : TopHat or None
+        After `fit` on objects with points of their own, which no factor model describes: the paper's anomaly instead.
+    """
+
+    hypotheses: tuple[Hypothesis, ...] = (SomethingElse(), Bump(), SmoothDeviation())
+    shares: tuple[float, ...] = (0.6, 0.3, 0.1)
+    classes: tuple[Described, ...] = ()
+    log_prior: FloatArray | None = None
+    box: TopHat | None = None
+
+    def __post_init__(self) -> None:
+        if (
+            len(self.shares) != len(self.hypotheses)
+            or abs(sum(self.shares) - 1.0) > 1e-6
+            or min(self.shares) <= 0
+        ):
+            raise ValueError(
+                f"`shares` must be one positive prior probability per hypothesis, {len(self.hypotheses)}, that sum "
+                f"to 1: got {self.shares!r}."
+            )
+
+    def fit(self, known: Known, rng: np.random.Generator) -> Self:
+        if known.training.own_points:
+            return replace(self, box=TopHat().fit(known, rng), log_prior=known.log_prior)
+        classes = tuple(
+            describe(
+                model,
+                known.training[known.label == index],
+                noise_of_class(known.noise, index),
+                rng,
+                known.surroundings,
+            )
+            for index, model in enumerate(known.models)
+        )
+        ground = Ground.of(coordinates(known.training, rng), classes, known.surroundings)
+        fitted = tuple(hypothesis.fit(ground) for hypothesis in self.hypotheses)
+        return replace(self, hypotheses=fitted, classes=classes, log_prior=known.log_prior)
+
+    def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
+        assert self.log_prior is not None, "fit first"
+        if self.box is not None:
+            return self.box.log_evidence(objects, log_known, n_threads=n_threads)
+        return log_total(log_known, self.log_prior) + self.log_bayes_factor(objects)
+
+    def log_bayes_factor(self, objects: Measurements) -> FloatArray:
+        """Return (n,): log P(d | anomaly) - log P(d | known classes), both under the descriptions."""
+        return logsumexp_rows(self.by_hypothesis(objects) + np.log(self.shares))
+
+    def by_hypothesis(self, objects: Measurements) -> FloatArray:
+        """Return (n, hypotheses): the log Bayes factor of each hypothesis against all known classes."""
+        out = np.empty((objects.n_objects, len(self.hypotheses)))
+        for start in range(0, objects.n_objects, _OBJECTS_PER_BLOCK):
+            block = slice(start, start + _OBJECTS_PER_BLOCK)
+            some = objects[block]
+            views = self.views(some)
+            known = logsumexp_rows(np.stack([view.log_prior + view.log_evidence for view in views], axis=1))
+            for column, hypothesis in enumerate(self.hypotheses):
+                out[block, column] = hypothesis.log_evidence(some, views) - known
+        return out
+
+    def views(self, objects: Measurements) -> tuple[View, ...]:
+        """Return the objects as each known class sees them."""
+        assert self.log_prior is not None, "fit first"
+        return tuple(
+            View(objects, one, float(prior)) for one, prior in zip(self.classes, self.log_prior, strict=True)
+        )

@@ -1,0 +1,88 @@
+"""What an anomaly hypothesis is: a density with the object's own noise, on the ground that the known classes give it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.anomalies.described import Described, View
+from badac.anomalies.model import FloatArray
+from badac.classes.latent import Latent, weigh
+from badac.classes.mixture import logsumexp_rows
+from badac.classes.model import Surroundings
+from badac.data.measurements import Measurements
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What all hypotheses share.
+
+    Attributes
+    ----------
+    where : (m,) or None
+        Coordinates of the points on [0, 1]; None for features without an order.
+    level : float
+        Mean of all training values.
+    variance : float
+        Of the known classes' true values around that level, averaged over the points.
+    centre, scale : (m,)
+        Mean and standard deviation of each point over all training objects, noise included.
+    """
+
+    where: FloatArray | None
+    level: float
+    variance: float
+    centre: FloatArray
+    scale: FloatArray
+
+    @classmethod
+    def of(cls, where: FloatArray | None, classes: tuple[Described, ...], around: Surroundings) -> Ground:
+        level = float(np.mean(around.centre))
+        spread = [
+            np.mean((one.factor.factors**2).sum(axis=1) + one.factor.psi + (one.factor.mean - level) ** 2)
+            for one in classes
+        ]
+        return cls(where, level, float(np.mean(spread)), around.centre, around.scale)
+
+
+@runtime_checkable
+class Hypothesis(Protocol):
+    """One way of being an anomaly."""
+
+    def fit(self, ground: Ground) -> Self:
+        """Return a copy that knows the points and the scale of the known classes."""
+
+    def log_evidence(self, objects: Measurements, views: tuple[View, ...]) -> FloatArray:
+        """Return (n,): log P(object | hypothesis), with the objects as each known class sees them."""
+
+
+def log_mean_exp(terms: list[FloatArray]) -> FloatArray:
+    """Log of the mean of the densities whose logs (n,) are given: equal prior shares."""
+    return np.asarray(logsumexp_rows(np.stack(terms, axis=1)) - np.log(len(terms)))
+
+
+def noise_variance(objects: Measurements, psi: FloatArray) -> FloatArray:
+    """Return (n,): the variance of noise and psi that has the mean precision of the object's points."""
+    weight = weigh(objects, np.zeros(objects.n_points), psi)[0]
+    return np.asarray(np.maximum((weight > 0).sum(axis=1), 1) / np.maximum(weight.sum(axis=1), 1e-300))
+
+
+def chosen(latent: Latent, columns: npt.NDArray[np.int64]) -> Latent:
+    """Return the latent likelihood in some of its dimensions, the others fixed at 0."""
+    size = latent.rank
+    place = np.zeros((size, size), dtype=np.int64)
+    rows, right = np.triu_indices(size)
+    place[rows, right] = place[right, rows] = np.arange(rows.size)
+    top, bottom = np.triu_indices(columns.size)
+    return Latent(
+        latent.precision[:, place[columns[top], columns[bottom]]], latent.shift[:, columns], latent.offset
+    )
+
+
+def typical_amplitude(powers: list[FloatArray]) -> FloatArray:
+    """Return (q,): standard deviation of each cosine, averaged over processes of several lengths."""
+    most = max(power.size for power in powers)
+    return np.asarray(np.sqrt(np.mean([np.pad(power, (0, most - power.size)) for power in powers], axis=0)))

@@ -1,0 +1,107 @@
+"""Do the points have an order, and the shapes that live on it: smooth functions and bumps.
+
+Smooth functions are sums of cosines, ``f(x) = sum_k c_k cos(pi k x')`` with ``c_k ~ N(0, lambda_k(l))``: a Gaussian process
+with a squared-exponential kernel of length ``l``, whose spectrum ``lambda_k ~ exp(-(pi k l)^2 / 2)`` ends after a few dozen
+terms, so that a curve of any number of points costs a few dozen numbers (Hilbert-space approximation, Solin & Sarkka
+2020). Bumps are ``exp(-((x - u) / w)^2)`` at places ``u`` and widths ``w`` on a grid.
+
+Points with coordinates `at` have an order. Columns without coordinates have one if neighbours resemble each other more than
+columns in any other order do: a permutation test, so that a catalogue of unrelated features is not taken for a curve.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from badac.anomalies.model import FloatArray
+from badac.data.measurements import Measurements
+
+_FEWEST_POINTS = 8
+_ORDERS = 999
+_OBJECTS_ASKED = 2000
+# The cosines are flat at the ends of their interval; a margin keeps that away from the data.
+_MARGIN = 0.05
+# Terms of the spectrum below this share of the first are left out.
+_SPECTRUM_ENDS = 1e-2
+_WIDTH_RATIO = 2.5
+_WIDEST_BUMP = 0.1
+
+
+def coordinates(training: Measurements, rng: np.random.Generator) -> FloatArray | None:
+    """Return (m,): where the points lie, scaled to [0, 1]; None for features without an order."""
+    if training.at is not None and training.at.ndim == 1:
+        return scaled(training.at)
+    if training.at is None and neighbours_resemble(training, rng):
+        return scaled(np.arange(training.n_points, dtype=np.float64))
+    return None
+
+
+def scaled(at: FloatArray) -> FloatArray | None:
+    """Return the coordinates on [0, 1]; None if they are all the same."""
+    width = float(np.ptp(at))
+    return None if width == 0.0 else np.asarray((at - at.min()) / width)
+
+
+def neighbours_resemble(training: Measurements, rng: np.random.Generator) -> bool:
+    """Whether columns next to each other differ less than they would in one of 999 random orders."""
+    m = training.n_points
+    if m < _FEWEST_POINTS:
+        return False
+    values = training.values
+    if len(values) > _OBJECTS_ASKED:
+        values = values[rng.choice(len(values), _OBJECTS_ASKED, replace=False)]
+    observed = ~np.isnan(values)
+    filled = np.where(observed, values, 0.0)
+    together = observed.astype(np.float64).T @ observed
+    squares = (filled**2).T @ observed
+    # Mean squared difference of each pair of columns, over the objects that have both.
+    difference = (squares + squares.T - 2.0 * filled.T @ filled) / np.maximum(together, 1.0)
+    own = difference[np.arange(m - 1), np.arange(1, m)].sum()
+    orders = rng.permuted(np.tile(np.arange(m), (_ORDERS, 1)), axis=1)
+    others = difference[orders[:, :-1], orders[:, 1:]].sum(axis=1)
+    return bool(own < others.min())
+
+
+def spectrum(length: float) -> FloatArray:
+    """Return (q,): variance of each cosine for a process of this length; they sum to one."""
+    most = int(np.ceil(np.sqrt(-2.0 * np.log(_SPECTRUM_ENDS)) / (np.pi * length * (1 - 2 * _MARGIN)))) + 1
+    wave = np.pi * np.arange(most) * length * (1 - 2 * _MARGIN)
+    power = np.exp(-0.5 * wave**2)
+    return np.asarray(power / power.sum())
+
+
+def cosines(where: FloatArray, count: int) -> FloatArray:
+    """Return (m, count): cosines of unit mean square (the constant first) at coordinates in [0, 1]."""
+    inside = _MARGIN + (1.0 - 2.0 * _MARGIN) * where
+    waves = np.cos(np.pi * np.outer(inside, np.arange(count)))
+    waves[:, 1:] *= np.sqrt(2.0)
+    return np.asarray(waves)
+
+
+def bump_grid(where: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
+    """Return (p,) places and (p,) widths: from a point's own width to a tenth of the range, by factors of 2.5.
+
+    Parameters
+    ----------
+    where : (m,)
+        Coordinates in [0, 1].
+    step : float
+        Distance of neighbouring places in units of the width.
+    """
+    gaps = np.diff(np.unique(where))
+    spacing = float(np.median(gaps))
+    narrowest = 1.2 * spacing
+    count = 1 + max(0, int(np.floor(np.log(_WIDEST_BUMP / narrowest) / np.log(_WIDTH_RATIO) + 1e-9)))
+    places, widths = [], []
+    for width in narrowest * _WIDTH_RATIO ** np.arange(count):
+        number = max(2, int(np.ceil(1.0 / max(width * step, spacing))) + 1)
+        places.append(np.linspace(0.0, 1.0, number))
+        widths.append(np.full(number, width))
+    return np.concatenate(places), np.concatenate(widths)
+
+
+def bumps(where: FloatArray, places: FloatArray, widths: FloatArray) -> FloatArray:
+    """Return (m, p): every bump of the grid at the points; what is below 1 % of the height is cut off."""
+    shape = np.exp(-(((where[:, None] - places) / widths) ** 2))
+    shape[shape < 1e-2] = 0.0
+    return np.asarray(shape)

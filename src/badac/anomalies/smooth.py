@@ -1,0 +1,93 @@
+"""A known class plus a smooth deviation of unknown size and length.
+
+    P(d | deviation) = sum_k P(k) mean over A and l of  N(d ; class k , Sigma_d + A^2 K_l)
+
+The class enters with the whole shape of its population: the deviation is integrated out of the latent likelihood first, and
+what is left meets the mixture as any object does. ``A`` is in units of the object's own noise at a point: a deviation is
+sought where it could just be seen, and the score of a normal object does not depend on its error bars. For features without an
+order the deviation is one more independent variance at each point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from badac.anomalies.described import View, as_gaussian, without
+from badac.anomalies.hypothesis import Ground, chosen, log_mean_exp, noise_variance, typical_amplitude
+from badac.anomalies.model import FloatArray
+from badac.anomalies.sequence import cosines, spectrum
+from badac.classes.factor import Factor
+from badac.classes.latent import project
+from badac.classes.mixture import logsumexp_rows
+from badac.data.measurements import Measurements
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothDeviation:
+    """A known class plus a Gaussian process.
+
+    Parameters
+    ----------
+    lengths : tuple of float
+        In units of the range of the coordinates.
+    amplitudes : tuple of float
+        In units of the object's noise (and the class's psi) at a point.
+    """
+
+    lengths: tuple[float, ...] = (0.04, 0.12, 0.4)
+    amplitudes: tuple[float, ...] = (0.5, 1.5)
+    ground: Ground | None = None
+
+    def fit(self, ground: Ground) -> Self:
+        return replace(self, ground=ground)
+
+    def log_evidence(self, objects: Measurements, views: tuple[View, ...]) -> FloatArray:
+        assert self.ground is not None, "fit first"
+        where = self.ground.where
+        of_class = [
+            view.log_prior + (_independent(self, view) if where is None else _smooth(self, view, where))
+            for view in views
+        ]
+        return logsumexp_rows(np.stack(of_class, axis=1))
+
+
+def _smooth(deviation: SmoothDeviation, view: View, where: FloatArray) -> FloatArray:
+    factor, mixture = view.described.factor, view.described.mixture
+    powers = [spectrum(length) for length in deviation.lengths]
+    most = max(power.size for power in powers)
+    waves = cosines(where, most)
+    typical = np.sqrt(np.median(noise_variance(view.objects, factor.psi))) * typical_amplitude(powers)
+    start = Factor(factor.mean, np.hstack([waves * typical, factor.factors]), factor.psi)
+    gaussian, constant = as_gaussian(view.objects, start, view.described.noise)
+    latent = project(gaussian, factor.mean, np.hstack([waves, factor.factors]), factor.psi)
+    noise = noise_variance(gaussian, factor.psi)
+    terms = []
+    for power in powers:
+        columns = np.concatenate([np.arange(power.size), np.arange(most, most + factor.rank)])
+        part = chosen(latent, columns)
+        for amplitude in deviation.amplitudes:
+            seen = without(power.size, part, amplitude * np.sqrt(noise[:, None] * power))
+            terms.append(mixture.log_evidence(seen))
+    return log_mean_exp(terms) + constant
+
+
+def _independent(deviation: SmoothDeviation, view: View) -> FloatArray:
+    factor, mixture = view.described.factor, view.described.mixture
+    gaussian, constant = as_gaussian(view.objects, factor, view.described.noise)
+    terms = []
+    for amplitude in deviation.amplitudes:
+        wider = widened(gaussian, factor.psi, 1.0 + amplitude**2)
+        terms.append(mixture.log_evidence(project(wider, factor.mean, factor.factors, factor.psi)))
+    return log_mean_exp(terms) + constant
+
+
+def widened(objects: Measurements, psi: FloatArray, ratio: float) -> Measurements:
+    """Return the objects with errors such that noise plus psi (m,) is `ratio` times the variance that it was."""
+    sigma = np.sqrt(ratio * objects.sigma**2 + (ratio - 1.0) * psi)
+    if objects.covariance is None:
+        return Measurements._trusted(objects.values, sigma, at=objects.at)
+    extra = (ratio - 1.0) * np.diag(psi)
+    return Measurements._trusted(objects.values, sigma, ratio * objects.covariance + extra, objects.at)

@@ -1,0 +1,86 @@
+"""Something else entirely: any smooth curve, or any values, of no known class, seen through the object's own noise.
+
+    P(d | something else) = mean over A and l of  N(d ; centre , s^2 + A^2 K_l + Sigma_d)        points with an order
+    P(d | something else) = mean over A of  prod_j N(d_j ; centre_j , A^2 scale_j^2 + sigma_dj^2)    features without
+
+``s^2`` is the variance of the known classes around their common level, amplitudes ``A`` are in units of ``s`` and lengths ``l``
+in units of the range of the coordinates. An object whose noise ``sigma_d`` is larger than ``s`` is given the amplitude of its
+noise, ``A^2 (s^2 + sigma_d^2 / 4)``: what nobody could see is no hypothesis. Without that, noisy objects of a known class would
+drift towards even odds, and above the quiet ones in the ranking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from badac.anomalies.described import View, as_gaussian, without
+from badac.anomalies.hypothesis import Ground, chosen, log_mean_exp, noise_variance, typical_amplitude
+from badac.anomalies.model import FloatArray
+from badac.anomalies.sequence import cosines, spectrum
+from badac.classes.factor import Factor
+from badac.classes.latent import project
+from badac.data.measurements import Measurements
+from badac.noise.model import Noise
+
+_NOISE_SHARE = 0.25
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class SomethingElse:
+    """A Gaussian process of unknown amplitude and length; for features without an order, independent values.
+
+    Parameters
+    ----------
+    lengths : tuple of float
+        In units of the range of the coordinates.
+    amplitudes : tuple of float
+        In units of the known classes' own scale. For features without an order, of each feature's standard deviation.
+    """
+
+    lengths: tuple[float, ...] = (0.04, 0.12, 0.4)
+    amplitudes: tuple[float, ...] = (0.5, 1.0)
+    ground: Ground | None = None
+
+    def fit(self, ground: Ground) -> Self:
+        return replace(self, ground=ground)
+
+    def log_evidence(self, objects: Measurements, views: tuple[View, ...]) -> FloatArray:
+        assert self.ground is not None, "fit first"
+        if self.ground.where is None:
+            return self._independent(objects, self.ground)
+        return self._smooth(objects, self.ground, self.ground.where, views[0].described.noise)
+
+    def _smooth(self, objects: Measurements, ground: Ground, where: FloatArray, noise: Noise) -> FloatArray:
+        powers = [spectrum(length) for length in self.lengths]
+        most = max(power.size for power in powers)
+        waves = cosines(where, most)
+        level = np.full(objects.n_points, ground.level)
+        jitter = np.full(objects.n_points, 1e-6 * ground.variance)
+        start = np.sqrt(ground.variance) * typical_amplitude(powers)
+        start[0] = np.sqrt(start[0] ** 2 + ground.variance)
+        gaussian, constant = as_gaussian(objects, Factor(level, waves * start, jitter), noise)
+        latent = project(gaussian, level, waves, jitter)
+        visible = ground.variance + _NOISE_SHARE * noise_variance(gaussian, jitter)
+        terms = []
+        for power in powers:
+            part = chosen(latent, np.arange(power.size))
+            for amplitude in self.amplitudes:
+                variance = amplitude**2 * visible[:, None] * power
+                variance[:, 0] += visible
+                terms.append(-0.5 * without(power.size, part, np.sqrt(variance)).offset)
+        return log_mean_exp(terms) + constant
+
+    def _independent(self, objects: Measurements, ground: Ground) -> FloatArray:
+        observed = objects.observed
+        residual = np.where(observed, objects.values - ground.centre, 0.0)
+        sigma = np.where(observed, objects.sigma, 0.0)
+        terms = []
+        for amplitude in self.amplitudes:
+            variance = (2.0 * amplitude * ground.scale) ** 2 + sigma**2
+            density = residual**2 / variance + np.log(variance) + _LOG_2PI
+            terms.append(-0.5 * np.where(observed, density, 0.0).sum(axis=1))
+        return log_mean_exp(terms)
