@@ -8,6 +8,7 @@
 #include <string>
 
 #include "dispatch.hpp"
+#include "latent.hpp"
 #include "pair.hpp"
 #include "threads.hpp"
 
@@ -75,6 +76,7 @@ nb::dict run(const Kernel& kernel) {
 
 NB_MODULE(_core, m) {
     m.attr("abi") = 2;
+    badac::bind_latent(m);
 
     m.def("levels", [] {
         nb::list names;

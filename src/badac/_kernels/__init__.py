@@ -24,6 +24,13 @@ def _compiled_wanted() -> bool:
     return True
 
 
+def _has_latent() -> bool:
+    """Whether the core that is installed has the latent kernels: one built before them still serves the pairs."""
+    from badac._kernels import _core
+
+    return hasattr(_core, "latent_log_match")
+
+
 if _compiled_wanted():
     from badac._kernels.compiled import pair_log_match, pair_logsumexp
 
@@ -33,4 +40,17 @@ else:
 
     implementation = "reference"
 
-__all__ = ["FloatArray", "IntArray", "implementation", "pair_log_match", "pair_logsumexp"]
+if implementation == "compiled" and _has_latent():
+    from badac._kernels.compiled_latent import latent_log_match, latent_sums
+else:
+    from badac._kernels.latent import latent_log_match, latent_sums
+
+__all__ = [
+    "FloatArray",
+    "IntArray",
+    "implementation",
+    "latent_log_match",
+    "latent_sums",
+    "pair_log_match",
+    "pair_logsumexp",
+]

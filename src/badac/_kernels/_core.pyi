@@ -31,3 +31,29 @@ def pair_log_match(
     n_threads: int,
     level: str,
 ) -> Any: ...
+
+latent_max_rank: int
+
+def latent_log_match(
+    out: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    log_constant: FloatArray,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def latent_sums(
+    count: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    spread: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    responsibility: FloatArray,
+    threshold: float,
+    level: str,
+) -> None: ...

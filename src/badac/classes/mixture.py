@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.cluster.vq import kmeans2
 
-from badac._kernels.latent import inverse, latent_log_match, latent_sums, pack, unpack
+from badac._kernels import latent_log_match, latent_sums
+from badac._kernels.latent import inverse, pack, unpack
 from badac.classes.latent import Latent
 from badac.classes.model import FloatArray
 
