@@ -53,7 +53,8 @@ def fit_kernel_densities(
     members = [values[label == name] for name in classes]
     bandwidth = np.array([choose_bandwidth(of_class, rng) for of_class in members])
     densities = tuple(
-        _density(width).fit(of_class) for width, of_class in zip(bandwidth, members, strict=True)
+        _density(width, len(of_class)).fit(of_class)
+        for width, of_class in zip(bandwidth, members, strict=True)
     )
     return KernelDensities(classes, np.log(count / count.sum()), bandwidth, densities)
 
@@ -70,13 +71,14 @@ def choose_bandwidth(members: FloatArray, rng: np.random.Generator) -> float:
     folds = list(KFold(3).split(picked))
 
     def held_out(width: float) -> float:
-        return sum(float(_density(width).fit(picked[a]).score(picked[b])) for a, b in folds)
+        return sum(float(_density(width, len(a)).fit(picked[a]).score(picked[b])) for a, b in folds)
 
     return max((share * spread for share in _WIDTHS), key=held_out)
 
 
-def _density(width: float) -> Any:
+def _density(width: float, n_members: int) -> Any:
     from sklearn.neighbors import KernelDensity
 
-    # In a hundred dimensions no branch of the tree can be left out: large leaves save its overhead.
-    return KernelDensity(bandwidth=width, leaf_size=2000)
+    # One leaf for all members: in a hundred dimensions no branch can be left out anyway, and with several leaves
+    # scikit-learn's running bounds lose their digits (hundreds of nats wrong at 7,000 members).
+    return KernelDensity(bandwidth=width, leaf_size=n_members + 1)

@@ -206,9 +206,9 @@ def draw_compact(setting: Setting) -> Figure:
     family = data.recipe.families[2]
     assert isinstance(family, CompactAnomaly)
     rows = np.flatnonzero(data.test_label == 2)
-    # One whose bump is in full view.
-    centre = data.test_parameters[rows, 2]
-    row = int(rows[np.argmin(np.abs(centre - 0.55))])
+    # One whose bump is in full view, on a sine that looks like one.
+    frequency, centre = data.test_parameters[rows, 0], data.test_parameters[rows, 2]
+    row = int(rows[np.argmin(np.abs(centre - 0.6) + 0.1 * np.abs(frequency - 6.0))])
     host = family.host.truth(data.test_parameters[[row], :1], data.at)[0]
     figure, ax = new_figure(height=2.4)
     with house_style():

@@ -18,7 +18,7 @@ TITLES: Mapping[int, str] = {
 """What each experiment is about."""
 
 SETTINGS: Mapping[str, str] = {
-    "printed": "as the paper's text says: sigma = 0.3, for class 1 0.5",
+    "printed": "as the paper's text says: sigma = 0.3, and 0.5 for class 1",
     "released": "as the sample that its authors released: sigma ~ N(0.1, 0.01) at every point",
 }
 """The two settings in which every experiment is run: the paper's text and its data disagree."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_WIDEST_STEP = 0.25
+
 
 @dataclass
 class CalibrationDisplay:
@@ -66,8 +68,12 @@ class CalibrationDisplay:
                 look = number % len(LINE_COLOURS)
                 shown = curve.count >= fewest
                 observed, error = curve.observed[shown], curve.error[shown]
+                at = curve.mean_probability[shown]
+                # Where bins in between are empty no line suggests that something was measured there.
+                gaps = np.flatnonzero(np.diff(at) > _WIDEST_STEP) + 1
+                at, observed, error = (np.insert(array, gaps, np.nan) for array in (at, observed, error))
                 ax.errorbar(
-                    curve.mean_probability[shown],
+                    at,
                     observed,
                     # A fraction cannot leave [0, 1], so neither do its bars.
                     yerr=(np.minimum(error, observed), np.minimum(error, 1.0 - observed)),
@@ -84,6 +90,6 @@ class CalibrationDisplay:
             ax.set_xlabel(f"stated probability of {of}")
             ax.set_ylabel("fraction that came true")
         if with_legend:
-            legend(ax, loc="lower right", borderaxespad=0.1)
+            legend(ax, loc="best", borderaxespad=0.3)
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
