@@ -22,8 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from badac import anomalies, classes, noise
+from badac.classes.basis import Basis
 from badac.classes.factor import Factor
 from badac.classes.mixture import Mixture
+from badac.classes.process import Process
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
 
@@ -40,6 +42,9 @@ STORABLE: dict[str, type] = {
         classes.Surroundings,
         Factor,
         Mixture,
+        classes.GaussianProcess,
+        Process,
+        Basis,
         noise.Gaussian,
         noise.Correlated,
         noise.Marginal,

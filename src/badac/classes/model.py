@@ -32,22 +32,32 @@ class Surroundings:
         Its standard deviation, noise included, always positive; where nobody's data tell, a scale of the other points.
     lower, upper : float
         The smallest and the largest value of all points.
+    n_bands : int
+        Number of bands, where the points have any.
     """
 
     centre: FloatArray
     scale: FloatArray
     lower: float
     upper: float
+    n_bands: int = 1
 
     @classmethod
     def of(cls, objects: Measurements) -> Surroundings:
         """Summarise the training objects of all classes."""
-        centre, spread, _ = point_moments(objects)
+        centre, spread, count = point_moments(objects)
+        if objects.own_points:
+            # A column has no meaning of its own here: every point is told by all of them.
+            share = count / max(count.sum(), 1.0)
+            pooled = float(share @ centre)
+            variance = float(share @ (spread**2 + (centre - pooled) ** 2))
+            centre, spread = np.full(len(centre), pooled), np.full(len(centre), np.sqrt(variance))
         known = spread[spread > 0]
         fallback = float(np.median(known)) if known.size else 1.0
         scale = np.where(spread > 1e-12 * np.maximum(np.abs(centre), fallback), spread, fallback)
         lower, upper = smallest(objects.values), largest(objects.values)
-        return cls(centre, scale, *((lower, upper) if lower <= upper else (0.0, 0.0)))
+        n_bands = 1 if objects.band is None else max(int(objects.band.max(initial=0)) + 1, 1)
+        return cls(centre, scale, *((lower, upper) if lower <= upper else (0.0, 0.0)), n_bands)
 
 
 def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:

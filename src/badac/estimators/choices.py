@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from badac.anomalies import AnomalyModel, Broad, Contamination, Deviations, TopHat
-from badac.classes import ClassModel, Instances
+from badac.classes import ClassModel, GaussianProcess, Instances
 from badac.noise import Gaussian, Noise, Outliers, Poisson, Student
 
 CLASS_MODELS: dict[str, Callable[[], ClassModel]] = {
     "auto": Instances,
     "instances": Instances,
+    "gp": GaussianProcess,
 }
 NOISE_MODELS: dict[str, Callable[[], Noise]] = {
     "gaussian": Gaussian,
