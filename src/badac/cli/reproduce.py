@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from badac.cli.speech import FAILED, INTERRUPTED, plainly, progress, to_stderr, to_stdout
+from badac.cli.speech import FAILED, INTERRUPTED, plainly, progress, to_stderr, to_stdout, waiting
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from badac.paper.report import Reproduction
     from badac.paper.results import Result
     from badac.paper.tables import Row
+
+_WIDE = 112
 
 
 class SettingChoice(StrEnum):
@@ -94,7 +96,8 @@ def reproduce(
         command = _command(experiments or [], setting.value, size, seeds, algorithm or [])
         run = Reproduction(results, cells[0].size, command, skipped)
         if results:
-            report = write_report(run, output)
+            with waiting("Drawing the figures"):
+                report = write_report(run, output)
             if write_docs is not None:
                 from badac.paper.documentation import write_documentation
 
@@ -189,14 +192,14 @@ def _show(run: Reproduction, *, as_json: bool) -> None:
     if run.size.caveat:
         console.print(f"Note: {run.size.caveat}\n", style="yellow")
     for (setting, number), rows in by_experiment(run.rows).items():
-        console.print(_table(setting, number, rows))
+        console.print(_table(setting, number, rows, narrow=console.width < _WIDE))
     if run.skipped:
         console.print(
             f"Left out, not installed: {', '.join(run.skipped)} (pip install 'badac\\[peers]').", style="dim"
         )
 
 
-def _table(setting: str, number: int, rows: list[Row]) -> Table:
+def _table(setting: str, number: int, rows: list[Row], *, narrow: bool) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -204,9 +207,11 @@ def _table(setting: str, number: int, rows: list[Row]) -> Table:
     from badac.paper.results import METRICS
 
     short = dict(METRICS) | {"accuracy": "Acc. %", "ece": "Calib. err."}
-    shown = [metric for metric in METRICS if any(metric in row.values for row in rows)]
+    # A terminal of 80 columns has no room for what the paper does not print; the report has it all.
+    metrics = [metric for metric in METRICS if not narrow or metric not in ("log_loss", "ece")]
+    shown = [metric for metric in metrics if any(metric in row.values for row in rows)]
     table = Table(
-        title=f"[bold]Experiment {number}[/]: {TITLES[number]}, setting {setting}  [dim](the paper's value in parentheses)[/]",
+        title=f"[bold]Experiment {number}[/]: {TITLES[number]}, setting {setting} [dim](in parentheses: the paper)[/]",
         title_justify="left",
         title_style="",
         box=box.SIMPLE_HEAD,
@@ -215,14 +220,12 @@ def _table(setting: str, number: int, rows: list[Row]) -> Table:
     table.add_column("", no_wrap=True)
     for metric in shown:
         table.add_column(short[metric], justify="right")
-    table.add_column("CPU s", justify="right")
+    if not narrow:
+        table.add_column("CPU s", justify="right")
     for row in rows:
         texts = (row.text(metric) for metric in shown)
         cells = [f"{ours} [dim]({theirs})[/]" if theirs else ours for ours, theirs in texts]
-        table.add_row(
-            row.label,
-            *cells,
-            f"{row.fit_seconds + row.score_seconds:.1f}",
-            style="bold" if row.algorithm == "badac" else "",
-        )
+        if not narrow:
+            cells.append(f"{row.fit_seconds + row.score_seconds:.1f}")
+        table.add_row(row.label, *cells, style="bold" if row.algorithm == "badac" else "")
     return table

@@ -68,6 +68,17 @@ def progress(unit: str) -> Progress:
     )
 
 
+@contextmanager
+def waiting(for_what: str) -> Iterator[None]:
+    """Show on a terminal that something is under way whose end cannot be foreseen."""
+    console = to_stderr()
+    if console.is_terminal:
+        with console.status(for_what):
+            yield
+    else:
+        yield
+
+
 class TimeLeft(ProgressColumn):
     """The time left, from how long the finished share of the expected work took."""
 

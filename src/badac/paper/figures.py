@@ -105,7 +105,7 @@ def _result_figures(setting: str, results: Sequence[Result]) -> list[PaperFigure
                     "Scatter plots, one per experiment: two clouds on either side of the line y = x, anomalies lower left.",
                 )
             )
-    if any(result.calibration is not None for result in results):
+    if any(result.calibration is not None and result.cell.algorithm != "limit" for result in results):
         out.append(
             PaperFigure(
                 f"calibration-{setting}",

@@ -110,9 +110,10 @@ def new_axes(ax: Axes | None, *, width: float = COLUMN, height: float | None = N
 
 
 def legend(ax: Axes, **options: Any) -> None:
-    """Draw the legend in the house style."""
-    with house_style():
-        ax.legend(**options)
+    """Draw the legend in the house style, if there is anything to name."""
+    if ax.get_legend_handles_labels()[0]:
+        with house_style():
+            ax.legend(**options)
 
 
 def rendered(figure: Figure, form: str) -> bytes:
