@@ -54,6 +54,15 @@ def all_figures(results: Sequence[Result]) -> list[PaperFigure]:
             "orange one of class 1 is larger.",
         )
     ]
+    out.append(
+        PaperFigure(
+            "one-point",
+            draw_one_point(),
+            "The model of one point. The true value of the training datum is unknown; the match of a test value is the area "
+            "under the product of what the two measurements say of it (grey, scaled).",
+            "Left, a test value and a training value with error bars; right, their two bell curves and the product of both.",
+        )
+    )
     for setting in settings:
         out.append(
             PaperFigure(
@@ -137,7 +146,7 @@ def draw_toy(toy: Toy = TOY) -> Figure:
         for kind in (0, 1):
             # Smooth templates through the two points: the toy needs only their values there.
             slope = np.diff(toy.templates.values[kind]) / np.diff(toy.at)
-            bend = (0.8, -0.7)[kind] * (x - toy.at[0]) * (x - toy.at[1])
+            bend = (0.35, 0.2)[kind] * (x - toy.at[0]) * (x - toy.at[1])
             mean = toy.templates.values[kind, 0] + slope * (x - toy.at[0]) + bend
             spread = np.interp(x, toy.at, toy.templates.sigma[kind])
             left.fill_between(
@@ -177,6 +186,41 @@ def draw_toy(toy: Toy = TOY) -> Figure:
             ax.set(ylim=(0.0, 1.05), xlim=(0.0, 1.15 * top), xticks=[], xlabel="posterior of the true value")
             ax.set_title(f"point {point + 1}")
     legend(left, loc="lower left", ncols=3, columnspacing=1.0)
+    return figure
+
+
+def draw_one_point() -> Figure:
+    """The model of one point: a datum, a training value, and the true value that is marginalised."""
+    d, sigma_d, y, sigma_y = 0.62, 0.10, 0.45, 0.07
+    truth = np.linspace(0.1, 1.0, 400)
+    of_datum, of_curve = (
+        np.exp(-0.5 * ((truth - mean) / s) ** 2) / s for mean, s in ((d, sigma_d), (y, sigma_y))
+    )
+    figure, (left, right) = new_figure(1, 2, height=2.3, sharey=True, width_ratios=(1, 1.15))
+    with house_style():
+        look = {"capsize": 2, "markersize": 5.0, "linestyle": "none"}
+        left.errorbar(
+            [0.7], [d], yerr=[sigma_d], marker="^", color=PALETTE["orange"], label="test value d", **look
+        )
+        left.errorbar(
+            [0.3], [y], yerr=[sigma_y], marker="D", color=PALETTE["sky"], label="training value $y_o$", **look
+        )
+        left.plot([0.3], [0.52], "o", color="black", label="its true value $y_t$", zorder=4)
+        left.set(xlim=(0.0, 1.0), ylim=(0.1, 1.0), xticks=[], ylabel="value")
+        for density, colour in ((of_datum, "orange"), (of_curve, "sky")):
+            right.plot(density, truth, color=PALETTE[colour])
+        both = of_datum * of_curve
+        right.fill_betweenx(truth, 0.0, both / 8.0, color=PALETTE["grey"], alpha=0.5, linewidth=0)
+        right.annotate(
+            "area: the match",
+            (both.max() / 8.0, truth[both.argmax()]),
+            xytext=(6.0, 0.25),
+            color=PALETTE["grey"],
+            arrowprops={"arrowstyle": "-", "color": PALETTE["grey"], "linewidth": 0.6},
+        )
+        right.set(xticks=[], xlim=(0.0, 16.0))
+        right.set_title("$P(d|y_t)$, $P(y_o|y_t)$, product")
+    legend(left, loc="upper left", borderaxespad=0.1, handletextpad=0.4)
     return figure
 
 

@@ -115,7 +115,7 @@ def page(run: Reproduction, figures: Sequence[PaperFigure], svg: Mapping[str, by
             "curves; the last column is the paper's total for 15,000 + 15,000 on a core at 2.9 GHz."
         )
         out.table("Run times in seconds", ("Algorithm", "Fit", "Score", "Total", "Paper"), times)
-    out.section("The toy example and the covariance")
+    out.section("The model, the toy example and the covariance")
     for one in figures:
         if not any(f"-{setting}" in one.name for setting in settings):
             out.figure(one.figure, one.caption, one.description, svg[one.name])
