@@ -9,6 +9,7 @@
 
 #include "aligned.hpp"
 #include "pair_objects.hpp"
+#include "pair_order.hpp"
 #include "pair_units.hpp"
 #include "threads.hpp"
 
@@ -19,7 +20,6 @@ constexpr int64_t kWidestTile = 32;  // of any level, in any type: blocks of cur
 constexpr int kPacksAtOnce = 32;
 constexpr int64_t kCacheBytes = 300 << 10, kObjectBytes = 16 << 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTolerance = 1e-9;  // nats: what screening may change in a log-sum
 constexpr double kWorstFloatError = 2.0;
 constexpr double kTooManySurvivors = 0.35;
 
@@ -32,19 +32,26 @@ struct Span {
 
 int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
 
+// The order in which curves are taken: as given, or similar ones together.
+struct CurveOrder {
+    std::vector<int32_t> curves, places;  // (k) each, or empty: as given
+    int64_t curve(int64_t place) const { return curves.empty() ? place : curves[size_t(place)]; }
+    int64_t place(int64_t curve) const { return places.empty() ? curve : places[size_t(curve)]; }
+};
+
 // A block of curves in the units of the kernel: as rows, and on demand as tiles.
 class PackedCurves {
   public:
-    PackedCurves(const PairArrays& arrays, const Units& units, const PairKernels& kernels, int64_t capacity)
-        : in_(arrays), units_(units), kernels_(kernels), parts_(arrays.y_sigma_shared ? 1 : 2),
+    PackedCurves(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const CurveOrder& order, int64_t capacity)
+        : in_(arrays), units_(units), kernels_(kernels), order_(order), parts_(arrays.y_sigma_shared ? 1 : 2),
           rows_(size_t(capacity * parts_ * units.padded), 0.0) {}
 
     void pack(int64_t first, int64_t count) {
-        first_ = first;
         count_ = count;
         has_tiles_ = has_float_tiles_ = false;
         for (int64_t c = 0; c < count; ++c) {
-            const double *y = in_.y + (first + c) * in_.m, *s = in_.y_sigma + (first + c) * in_.m;
+            const int64_t curve = order_.curve(first + c);
+            const double *y = in_.y + curve * in_.m, *s = in_.y_sigma + curve * in_.m;
             double* row = rows_.data() + c * parts_ * units_.padded;
             for (int64_t j = 0; j < in_.m; ++j) row[j] = y[j] * units_.down[size_t(j)];
             if (parts_ == 1) continue;
@@ -96,11 +103,15 @@ class PackedCurves {
     const PairArrays& in_;
     const Units& units_;
     const PairKernels& kernels_;
-    int64_t parts_, first_ = 0, count_ = 0;
+    const CurveOrder& order_;
+    int64_t parts_, count_ = 0;
     AlignedVector<double> rows_, tiles_;
     AlignedVector<float> float_tiles_;
     bool has_tiles_ = false, has_float_tiles_ = false;
 };
+
+// What screening may change in a log-sum, in nats.
+double tolerance(int n_points) { return 1e-10 * std::max(10, n_points); }
 
 // Which scores in float are good enough to be summed as they are.
 //
@@ -111,14 +122,14 @@ class PackedCurves {
 // change the log-sum by at most F (exp(error) - 1), so a block of curves may leave F = tolerance / (exp(error) - 1) times its share
 // of the curves.
 Screening screen(const Evidence& e, int n_points, int64_t n_curves, double max_log_weight) {
-    const double u = 0x1p-24, m = n_points;
-    const double deepest = std::log(double(n_curves) / kTolerance) + 2.0 * kWorstFloatError + 30.0;
+    const double u = 0x1p-24, m = n_points, allowed = tolerance(n_points);
+    const double deepest = std::log(double(n_curves) / allowed) + 2.0 * kWorstFloatError + 30.0;
     const double best = e.reference - e.float_shift;
     const double c = std::max(0.0, 2.0 * (deepest - best + max_log_weight) - e.float_log_v_floor);
     const double error = 0.5 * (2.0 * std::sqrt(c * e.value_error) + e.value_error + (2.0 * m + 16.0) * u * c) + (3.0 * m + 16.0) * u +
                          4.0 * u * (std::fabs(best) + deepest);
-    const double change = std::expm1(std::max(error, kTolerance));
-    return {e.reference, error, kTolerance / change, std::log(double(n_curves) * change / kTolerance)};
+    const double change = std::expm1(std::max(error, allowed));
+    return {e.reference, error, allowed / change, std::log(double(n_curves) * change / allowed)};
 }
 
 // Where fractions of one type are kept for a few packs and one block of curves, and one object's scores that count.
@@ -131,9 +142,10 @@ struct Scores {
 
 class Worker {
   public:
-    Worker(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const PairOptions& options, int64_t block)
-        : in_(arrays), units_(units), kernels_(kernels), block_(block), shared_(arrays.y_sigma_shared ? 1 : 0),
-          log_k_(std::log(double(arrays.k))), objects_(arrays, units, options.screen), curves_(arrays, units, kernels, block),
+    Worker(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const PairOptions& options, const CurveOrder& order,
+           int64_t block)
+        : in_(arrays), units_(units), kernels_(kernels), order_(order), block_(block), shared_(arrays.y_sigma_shared ? 1 : 0),
+          log_k_(std::log(double(arrays.k))), objects_(arrays, units, options.screen), curves_(arrays, units, kernels, order, block),
           double_(block), float_(block), place_(size_t(block + kWidestTile)), row_num_(place_.size()), row_den_(place_.size(), 1.0) {}
 
     void pack(int64_t begin, int64_t end, bool only_double) {
@@ -143,41 +155,52 @@ class Worker {
             if (pack.mode == Mode::careful) continue;
             if (few && pack.n_row_groups > 0) pack.mode = Mode::rows;
             if (only_double && pack.mode == Mode::screen) pack.mode = Mode::tiles;
+            pack.can_screen = pack.mode == Mode::screen;
         }
     }
 
     // Go through curves [first, first + count) with all packed objects; `use` is called with a few packs at a time, whose fractions
     // are then at hand. A few, so that they, their scores and the curves stay in the cache of a core.
     template <class Use>
-    void score(int64_t first, int64_t count, const Use& use) {
+    void score(int64_t first, int64_t count, bool only_screened, const Use& use) {
         first_ = first;
         count_ = count;
         curves_.pack(first, count);
         for (size_t p = 0; p < objects_.packs.size(); p += size_t(kPacksAtOnce)) {
             Span<Pack> packs{&objects_.packs[p], &objects_.packs[0] + std::min(p + size_t(kPacksAtOnce), objects_.packs.size())};
             origin_ = packs.begin()->first;
-            score(packs);
+            score_screened(packs);
+            if (!only_screened) score_double(packs);
             use(packs);
         }
     }
 
+    // Only look for a good match: the better the reference, the fewer curves count.
+    void find_reference(Span<Pack> packs) {
+        for (Pack& pack : packs)
+            for (int o = 0; o < pack.n_objects; ++o) {
+                if (pack.mode != Mode::screen) continue;
+                Evidence& e = objects_.evidence[size_t(pack.first + o)];
+                float best;
+                if (finish_float(pack, o, best) == 0 || !raise_reference_by_float(pack, e, best)) continue;
+                if (!pack.can_screen) e.reference = -kInfinity;
+            }
+    }
+
     void add_to_evidence(Span<Pack> packs, PairReport& report) {
         for (Pack& pack : packs) {
-            for (int o = 0; o < pack.n_objects; ++o) {
-                if (pack.mode == Mode::screen)
-                    add_screened(pack, o);
-                else
-                    add_exact(pack, o);
-            }
             const int64_t pairs = pack.n_objects * count_;
+            int64_t counted = 0;
+            for (int o = 0; o < pack.n_objects; ++o) counted += pack.mode == Mode::screen ? add_screened(pack, o) : add_exact(pack, o);
+            if (pack.mode == Mode::screen) report.survived += counted;
             (pack.mode == Mode::screen ? report.screened : pack.mode == Mode::careful ? report.careful : report.in_double) += pairs;
-            const bool crowded = pack.screened >= 512 && double(pack.survived) > kTooManySurvivors * double(pack.screened);
-            if (pack.mode == Mode::screen && (pack.hopeless || crowded)) pack.mode = Mode::tiles;
+            // Curves come in an order that makes the next block much like this one.
+            if (pack.mode == Mode::screen || pack.can_screen)
+                pack.mode = pack.can_screen && double(counted) < kTooManySurvivors * double(pairs) ? Mode::screen : Mode::tiles;
         }
     }
 
-    void finish(double* out, PairReport& report) const {
-        for (const Pack& pack : objects_.packs) report.survived += pack.survived;
+    void finish(double* out) const {
         for (const Evidence& e : objects_.evidence)
             out[e.object] = e.reference == -kInfinity ? -kInfinity
                                                       : e.reference + std::log(e.sum + e.mass) + e.constant -
@@ -197,13 +220,20 @@ class Worker {
   private:
     size_t at(const Pack& pack, int which) const { return size_t(pack.first - origin_ + which) * size_t(block_); }
 
-    void score(Span<Pack> packs) {
+    void score_screened(Span<Pack> packs) {
+        screened_.clear();
+        for (const Pack& pack : packs)
+            if (pack.mode == Mode::screen) {
+                screened_.push_back({&pack, objects_.in_float(pack)});
+                for (int o = 0; o < pack.n_objects; ++o) screened_.back().view.limit[o] = float_limit(pack, o);
+            }
         for (int64_t c = 0; c < count_; c += kernels_.tile_float)
-            for (const Pack& pack : packs)
-                if (pack.mode == Mode::screen)
-                    kernels_.score_float[shared_][pack.n_objects - 1](objects_.in_float(pack), curves_.float_tile(c / kernels_.tile_float),
-                                                                      &float_.num[at(pack, 0) + size_t(c)],
-                                                                      &float_.den[at(pack, 0) + size_t(c)], block_);
+            for (const auto& [pack, view] : screened_)
+                kernels_.score_float[shared_][pack->n_objects - 1](view, curves_.float_tile(c / kernels_.tile_float),
+                                                                   &float_.num[at(*pack, 0) + size_t(c)],
+                                                                   &float_.den[at(*pack, 0) + size_t(c)], block_);
+    }
+    void score_double(Span<Pack> packs) {
         for (int64_t c = 0; c < count_; c += kernels_.tile_double)
             for (const Pack& pack : packs)
                 if (pack.mode == Mode::tiles)
@@ -226,15 +256,17 @@ class Worker {
     void score_carefully(const Pack& pack, int which) {
         const int64_t object = objects_.evidence[size_t(pack.first + which)].object;
         for (int64_t c = 0; c < count_; ++c) {
-            const bool counts = skipped(object) != c && !(in_.log_weights && in_.log_weights[first_ + c] == -kInfinity);
-            double_.num[at(pack, which) + size_t(c)] = counts ? -2.0 * careful_log_match(in_, object, first_ + c) : kInfinity;
+            const int64_t curve = order_.curve(first_ + c);
+            const bool counts = skipped(object) != c && !(in_.log_weights && in_.log_weights[curve] == -kInfinity);
+            double_.num[at(pack, which) + size_t(c)] = counts ? -2.0 * careful_log_match(in_, object, curve) : kInfinity;
             double_.den[at(pack, which) + size_t(c)] = 1.0;
         }
     }
     // The place in this block of the curve that an object leaves out, or -1.
     int64_t skipped(int64_t object) const {
-        if (!in_.skip || in_.skip[object] < first_ || in_.skip[object] >= first_ + count_) return -1;
-        return in_.skip[object] - first_;
+        if (!in_.skip || in_.skip[object] < 0) return -1;
+        const int64_t place = order_.place(in_.skip[object]) - first_;
+        return place >= 0 && place < count_ ? place : -1;
     }
     // A curve that does not count gets chi^2 = infinity, and so do those that fill up the last tile. Returns the filled length.
     template <class T>
@@ -248,12 +280,19 @@ class Worker {
     double limit(const Evidence& e, double reference, double depth, double log_v_floor) const {
         return e.reference == -kInfinity ? kInfinity : 2.0 * (depth - reference + units_.max_log_weight) - log_v_floor;
     }
+    // Float scores above this chi^2 count for nothing: a tenth of the tolerance if all curves were there.
+    float float_limit(const Pack& pack, int which) const {
+        const Evidence& e = objects_.evidence[size_t(pack.first + which)];
+        const double error = e.reference == e.screening.reference ? e.screening.error : kWorstFloatError;
+        const double depth = std::min(80.0, log_k_ - std::log(0.1 * tolerance(pack.n_points))) + 2.0 * error;
+        return float(limit(e, e.reference - e.float_shift, depth, pack.n_float_groups > 1 ? 0.0 : e.float_log_v_floor));
+    }
     template <class T>
     void add_weights(T* scores, const int32_t* place, int n, T& best) const {
         if (!in_.log_weights) return;
         best = -T(kInfinity);
         for (int i = 0; i < n; ++i) {
-            scores[i] = place[i] < count_ ? scores[i] + T(in_.log_weights[first_ + place[i]]) : -T(kInfinity);
+            scores[i] = place[i] < count_ ? scores[i] + T(in_.log_weights[order_.curve(first_ + place[i])]) : -T(kInfinity);
             best = std::max(best, scores[i]);
         }
     }
@@ -275,33 +314,46 @@ class Worker {
         e.mass *= factor;
         e.reference = best;
     }
-    void add_exact(const Pack& pack, int which) {
+    int finish_float(const Pack& pack, int which, float& best) {
+        float *num = &float_.num[at(pack, which)], *den = &float_.den[at(pack, which)];
+        const int n = close(num, den, objects_.evidence[size_t(pack.first + which)].object, kernels_.tile_float);
+        const int found = kernels_.finish_float[shared_](num, den, n, float_limit(pack, which), place_.data(), float_.score.data(), &best);
+        add_weights(float_.score.data(), place_.data(), found, best);
+        return found;
+    }
+    // False if nothing counts yet. If float cannot tell the curves of a pack apart, the pack leaves the screening.
+    bool raise_reference_by_float(Pack& pack, Evidence& e, float best) {
+        if (best == -std::numeric_limits<float>::infinity() && e.reference == -kInfinity) return false;
+        raise_reference(e, double(best) + e.float_shift);
+        if (e.reference != e.screening.reference) e.screening = screen(e, pack.n_points, in_.k, units_.max_log_weight);
+        if (!(e.screening.error <= kWorstFloatError)) pack.can_screen = false;
+        return true;
+    }
+
+    // Both return how many curves of this block count, about: those that screening has to compute in double.
+    int add_exact(const Pack& pack, int which) {
         Evidence& e = objects_.evidence[size_t(pack.first + which)];
         double best;
         const int groups = pack.mode == Mode::rows ? pack.n_row_groups : pack.n_groups;
         const int found = finish_double(pack, which, limit(e, e.reference, 62.0, groups > 1 ? 0.0 : e.log_v_floor), best);
-        if (found == 0) return;
+        if (found == 0) return 0;
         raise_reference(e, best);
-        if (e.reference > -kInfinity) e.sum += kernels_.exp_sum(double_.score.data(), found, e.reference);
+        if (e.reference == -kInfinity) return 0;
+        e.sum += kernels_.exp_sum(double_.score.data(), found, e.reference);
+        if (!pack.can_screen) return found;
+        const double cut = e.reference - e.screening.safe_depth + 0.5 * e.shallow * log_k_;
+        return int(std::count_if(double_.score.begin(), double_.score.begin() + found, [cut](double score) { return score > cut; }));
     }
-    void add_screened(Pack& pack, int which) {
+    int add_screened(Pack& pack, int which) {
         Evidence& e = objects_.evidence[size_t(pack.first + which)];
-        float *num = &float_.num[at(pack, which)], *den = &float_.den[at(pack, which)], best;
-        const int n = close(num, den, e.object, kernels_.tile_float);
-        pack.screened += count_;
-        const double nothing = limit(e, e.reference - e.float_shift, 80.0 + 2.0 * kWorstFloatError,
-                                     pack.n_float_groups > 1 ? 0.0 : e.float_log_v_floor);
-        int found = kernels_.finish_float[shared_](num, den, n, float(nothing), place_.data(), float_.score.data(), &best);
-        if (found == 0) return;
-        add_weights(float_.score.data(), place_.data(), found, best);
-        if (best == -std::numeric_limits<float>::infinity() && e.reference == -kInfinity) return;
         const Evidence before = e;
-        raise_reference(e, double(best) + e.float_shift);
-        if (e.reference != e.screening.reference) e.screening = screen(e, pack.n_points, in_.k, units_.max_log_weight);
-        pack.hopeless = !(e.screening.error <= kWorstFloatError);
-        if (pack.hopeless) {
-            // Float cannot tell these curves apart. The error only falls as the reference rises, so this is the first block that
-            // counts and all of it is at hand: take its reference from double, and leave float for this pack.
+        float best;
+        int found = finish_float(pack, which, best);
+        if (found == 0 || !raise_reference_by_float(pack, e, best)) return 0;
+        const bool hopeless = !(e.screening.error <= kWorstFloatError);
+        if (hopeless) {
+            // The error only falls as the reference rises, so this is the first block that counts and all of it is at hand: take
+            // its reference from double.
             e = before;
             found = int(count_);
             for (int c = 0; c < found; ++c) survivors_[size_t(c)] = c;
@@ -319,8 +371,7 @@ class Worker {
             }
             e.mass += mass;
         }
-        if (found == 0) return;
-        pack.survived += found;
+        if (found == 0) return 0;
         kernels_.score_rows[shared_](objects_.as_row(pack, which), curves_.rows(), units_.padded, survivors_.data(), found, row_num_.data(),
                                      row_den_.data());
         int end = found;
@@ -329,19 +380,20 @@ class Worker {
             row_den_[size_t(end)] = 1.0;
             survivors_[size_t(end)] = int32_t(count_);  // beyond the curves: weighs nothing
         }
+        if (hopeless && skipped(e.object) >= 0) row_num_[size_t(skipped(e.object))] = kInfinity;  // otherwise no survivor
         double exact_best;
         kernels_.finish_double[shared_](row_num_.data(), row_den_.data(), end, kInfinity, place_.data(), double_.score.data(),
                                         &exact_best);
-        const int64_t skip = pack.hopeless ? skipped(e.object) : -1;  // otherwise not among the survivors
-        if (skip >= 0) double_.score[size_t(skip)] = -kInfinity;
         add_weights(double_.score.data(), survivors_.data(), end, exact_best);
-        if (pack.hopeless) raise_reference(e, *std::max_element(double_.score.begin(), double_.score.begin() + end));
-        e.sum += kernels_.exp_sum(double_.score.data(), end, e.reference);
+        if (hopeless) raise_reference(e, exact_best);
+        if (e.reference > -kInfinity) e.sum += kernels_.exp_sum(double_.score.data(), end, e.reference);
+        return found;
     }
 
     const PairArrays& in_;
     const Units& units_;
     const PairKernels& kernels_;
+    const CurveOrder& order_;
     int64_t block_, first_ = 0, count_ = 0;
     int shared_, origin_ = 0;  // origin_: the first object of the packs at hand
     double log_k_;
@@ -349,6 +401,11 @@ class Worker {
     PackedCurves curves_;
     Scores<double> double_;
     Scores<float> float_;
+    struct Screened {
+        const Pack* pack;
+        ObjectPack<float> view;
+    };
+    std::vector<Screened> screened_;
     std::vector<int32_t> place_, survivors_ = place_;
     AlignedVector<double> row_num_, row_den_;
 };
@@ -362,7 +419,7 @@ int64_t curves_per_block(const PairArrays& in, const PairOptions& options) {
 int64_t objects_per_block(const PairArrays& in, const PairOptions& options) {
     if (options.objects_per_block > 0) return options.objects_per_block;
     const int64_t fits = std::max<int64_t>(1, kObjectBytes / (56 * in.m));
-    return std::min(fits, std::clamp<int64_t>((in.n + 31) / 32, 64, 512));
+    return std::min(fits, std::clamp<int64_t>((in.n + 15) / 16, 64, 512));
 }
 
 template <class Use, class Finish>
@@ -372,18 +429,29 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
     if (in.n == 0) return total;
     const Units units(in);
     const int64_t objects = objects_per_block(in, options), curves = curves_per_block(in, options);
+    CurveOrder order;
+    int64_t sample = 0;
+    if (!only_double && options.screen && in.n >= 4 * kWidestTile) {
+        sample = round_up(std::clamp<int64_t>(in.k / 16, 1, 512), curves);
+        order.curves = similar_together(in, units, sample, kWidestTile);
+        if (order.curves.empty()) sample = 0;
+        order.places.resize(order.curves.size());
+        for (size_t i = 0; i < order.curves.size(); ++i) order.places[size_t(order.curves[i])] = int32_t(i);
+    }
     std::mutex mutex;
     Blocks blocks((in.n + objects - 1) / objects, options.interrupted);
     blocks.run(options.n_threads, [&](Blocks& queue) {
-        Worker worker(in, units, kernels, options, curves);
+        Worker worker(in, units, kernels, options, order, curves);
         PairReport report;
         for (int64_t block; queue.next(block);) {
             worker.pack(block * objects, std::min(in.n, (block + 1) * objects), only_double);
+            for (int64_t first = 0; first < sample; first += curves)
+                worker.score(first, curves, true, [&](Span<Pack> packs) { worker.find_reference(packs); });
             for (int64_t first = 0; first < in.k; first += curves) {
                 queue.check();
-                worker.score(first, std::min(curves, in.k - first), [&](Span<Pack> packs) { use(worker, packs, report); });
+                worker.score(first, std::min(curves, in.k - first), false, [&](Span<Pack> packs) { use(worker, packs, report); });
             }
-            finish(worker, report);
+            finish(worker);
         }
         std::lock_guard<std::mutex> lock(mutex);
         total.screened += report.screened;
@@ -399,13 +467,13 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
 PairReport pair_logsumexp(const PairArrays& in, const PairKernels& kernels, const PairOptions& options, double* out) {
     return walk(
         in, kernels, options, false, [](Worker& worker, Span<Pack> packs, PairReport& report) { worker.add_to_evidence(packs, report); },
-        [out](Worker& worker, PairReport& report) { worker.finish(out, report); });
+        [out](Worker& worker) { worker.finish(out); });
 }
 
 PairReport pair_log_match(const PairArrays& in, const PairKernels& kernels, const PairOptions& options, double* out) {
     return walk(
         in, kernels, options, true, [out](Worker& worker, Span<Pack> packs, PairReport&) { worker.copy_matches(packs, out); },
-        [](Worker&, PairReport&) {});
+        [](Worker&) {});
 }
 
 }  // namespace badac

@@ -12,6 +12,18 @@ namespace {
 constexpr double kLog2 = 0.69314718055994530942;
 constexpr int kVectors = 2;  // vectors of curves in a tile; with two objects this makes four independent chains
 
+// Whether num/den (num alone if errors are shared) is above the object's limit for all curves and objects of a tile. More points
+// only add to it.
+template <class T, int OBJECTS, bool SHARED, class V>
+BADAC_INLINE bool all_above(const V (&num)[OBJECTS][kVectors], const V (&den)[OBJECTS][kVectors], const T* limits) {
+    unsigned above = (1u << Simd<T>::lanes) - 1u;
+    for (int o = 0; o < OBJECTS; ++o) {
+        const V limit = broadcast<V>(limits[o]);
+        for (int c = 0; c < kVectors; ++c) above &= lanes_set(num[o][c] > (SHARED ? limit : V(limit * den[o][c])));
+    }
+    return above == (1u << Simd<T>::lanes) - 1u;
+}
+
 // sum_j r_j^2 / v_j and prod_j v_j as a fraction, point by point: num/den + r^2/v = (num v + r^2 den) / (den v). One division and
 // one logarithm then serve a whole group of points, and a pair costs four multiplications a point. The fraction goes out as it
 // is: most pairs need neither the division nor the logarithm (see `finish`).
@@ -23,8 +35,6 @@ void score_general(const ObjectPack<T>& pack, const T* tile, T* nums, T* dens, p
     const int32_t* point = pack.point;
     const T* object = pack.data;
     const auto add_points = [&](const int32_t* end) BADAC_LAMBDA_INLINE {
-        for (int o = 0; o < OBJECTS; ++o)
-            for (int c = 0; c < kVectors; ++c) num[o][c] = broadcast<V>(T(0));
         for (; point < end; ++point, object += 2 * OBJECTS) {
             const T* curve = tile + size_t(*point) * (2 * W);
             V y[kVectors], b[kVectors];
@@ -43,7 +53,22 @@ void score_general(const ObjectPack<T>& pack, const T* tile, T* nums, T* dens, p
         }
     };
     for (int o = 0; o < OBJECTS; ++o)
-        for (int c = 0; c < kVectors; ++c) den[o][c] = broadcast<V>(T(1));
+        for (int c = 0; c < kVectors; ++c) {
+            num[o][c] = broadcast<V>(T(0));
+            den[o][c] = broadcast<V>(T(1));
+        }
+    if (pack.n_groups == 1)
+        for (int check : pack.check) {
+            if (check == 0) break;
+            add_points(pack.point + check);
+            if (!all_above<T, OBJECTS, false>(num, den, pack.limit)) continue;
+            for (int o = 0; o < OBJECTS; ++o)
+                for (int c = 0; c < kVectors; ++c) {
+                    store(nums + o * stride + c * L, broadcast<V>(T(HUGE_VAL)));
+                    store(dens + o * stride + c * L, broadcast<V>(T(1)));
+                }
+            return;
+        }
     add_points(pack.point + pack.group_end[0]);
     if (pack.n_groups > 1) {  // rare: variances so far apart that their product leaves the range of T
         V chi2[OBJECTS][kVectors], exponent[OBJECTS][kVectors];
@@ -56,6 +81,8 @@ void score_general(const ObjectPack<T>& pack, const T* tile, T* nums, T* dens, p
                     den[o][c] = take_exponent<T>(den[o][c], exponent[o][c]);  // the mantissa starts the next group
                 }
             if (g == pack.n_groups) break;
+            for (int o = 0; o < OBJECTS; ++o)
+                for (int c = 0; c < kVectors; ++c) num[o][c] = broadcast<V>(T(0));
             add_points(pack.point + pack.group_end[g]);
         }
         for (int o = 0; o < OBJECTS; ++o)
@@ -80,16 +107,28 @@ void score_shared(const ObjectPack<T>& pack, const T* tile, T* nums, T*, ptrdiff
     for (int o = 0; o < OBJECTS; ++o)
         for (int c = 0; c < kVectors; ++c) chi2[o][c] = broadcast<V>(T(0));
     const T* object = pack.data;
-    for (int p = 0; p < pack.n_points; ++p, object += 2 * OBJECTS) {
-        const T* curve = tile + size_t(pack.point[p]) * W;
-        for (int o = 0; o < OBJECTS; ++o) {
-            const V d = broadcast<V>(object[o]), w = broadcast<V>(object[OBJECTS + o]);
-            for (int c = 0; c < kVectors; ++c) {
-                const V r = d - load<V>(curve + c * L);
-                chi2[o][c] = fma(V(r * w), r, chi2[o][c]);
+    const int32_t* point = pack.point;
+    const auto add_points = [&](const int32_t* end) BADAC_LAMBDA_INLINE {
+        for (; point < end; ++point, object += 2 * OBJECTS) {
+            const T* curve = tile + size_t(*point) * W;
+            for (int o = 0; o < OBJECTS; ++o) {
+                const V d = broadcast<V>(object[o]), w = broadcast<V>(object[OBJECTS + o]);
+                for (int c = 0; c < kVectors; ++c) {
+                    const V r = d - load<V>(curve + c * L);
+                    chi2[o][c] = fma(V(r * w), r, chi2[o][c]);
+                }
             }
         }
+    };
+    for (int check : pack.check) {
+        if (check == 0) break;
+        add_points(pack.point + check);
+        if (!all_above<T, OBJECTS, true>(chi2, chi2, pack.limit)) continue;
+        for (int o = 0; o < OBJECTS; ++o)
+            for (int c = 0; c < kVectors; ++c) store(nums + o * stride + c * L, broadcast<V>(T(HUGE_VAL)));
+        return;
     }
+    add_points(pack.point + pack.n_points);
     for (int o = 0; o < OBJECTS; ++o)
         for (int c = 0; c < kVectors; ++c) store(nums + o * stride + c * L, chi2[o][c]);
 }

@@ -9,6 +9,7 @@ namespace badac {
 
 constexpr int kRowStep = 8;  // points of a row are padded to, and grouped in, multiples of the widest vector of doubles
 constexpr int kMaxPack = 2;  // objects evaluated together against one tile
+constexpr int kMaxChecks = 2;
 
 // One or two objects with the same observed points.
 template <class T>
@@ -19,6 +20,8 @@ struct ObjectPack {
     const T* data;         // (n_points, 2, n_objects): value; variance, or weight 1/variance if curves share their errors
     int n_groups;
     const int32_t* group_end;  // (n_groups) the product of variances is kept in range within a group
+    int check[kMaxChecks];     // after so many points, give up a tile if sum r^2/v is above `limit` for all its curves; 0: do not
+    T limit[kMaxPack];
 };
 
 // One object for the evaluation of single curves, its points in order and padded to a multiple of kRowStep.

@@ -51,8 +51,10 @@ void PackedObjects::pack(int64_t begin, int64_t end) {
     for (size_t i = 0, taken; i < n; i += taken) {
         if (i == 0 || !std::equal(bits(i), bits(i) + words, bits(i - 1))) {
             last_point_ = point_.size();
-            for (int64_t j = 0; j < in_.m; ++j)
-                if (bits(i)[j / 64] >> (j % 64) & 1) point_.push_back(int32_t(j));
+            // A quarter of them from all over first, so that a mismatch shows early also in a smooth curve.
+            for (int64_t start : {0, 2, 1, 3})
+                for (int64_t j = start; j < in_.m; j += 4)
+                    if (bits(i)[j / 64] >> (j % 64) & 1) point_.push_back(int32_t(j));
         }
         taken = i + 1 < n && std::equal(bits(i), bits(i) + words, bits(i + 1)) ? 2 : 1;
         add_pack(int(taken), &order_[i]);
@@ -101,23 +103,25 @@ bool PackedObjects::group(const std::vector<Range>& range, const double* log2_un
 
 // The same for rows, where a lane takes every so-many-th point: bounds that hold for any subset of a group.
 bool PackedObjects::group_rows(const std::vector<Range>& range, const int32_t* point) {
+    steps_.assign(size_t(units_.padded / kRowStep), {0.0, 0.0, 0.0, 0.0});
+    for (size_t p = 0; p < range.size(); ++p) {
+        Range& step = steps_[size_t(point[p] / kRowStep)];
+        step.low += std::min(range[p].low, 0.0);
+        step.high += std::max(range[p].high, 0.0);
+        step.ratio += range[p].ratio;
+    }
     double low = 0.0, high = 1.0, sum = 0.0;
-    size_t p = 0;
-    for (int32_t begin = 0, first = 0; begin < units_.padded;) {
-        size_t q = p;
-        for (; q < range.size() && point[q] < begin + kRowStep; ++q) {
-            low += std::min(range[q].low, 0.0);
-            high += std::max(range[q].high, 0.0);
-            sum += range[q].ratio;
-        }
+    for (size_t i = 0, first = 0; i < steps_.size();) {
+        low += steps_[i].low;
+        high += steps_[i].high;
+        sum += steps_[i].ratio;
         if (low >= -kDoubleRoom && high + log2_above(sum) <= kDoubleRoom && high <= kDoubleRoom) {
-            p = q;
-            begin += kRowStep;
+            ++i;
             continue;
         }
-        if (begin == first) return false;
-        group_end_.push_back(begin);
-        first = begin;
+        if (i == first) return false;
+        group_end_.push_back(int32_t(i) * kRowStep);
+        first = i;
         low = 0.0, high = 1.0, sum = 0.0;
     }
     group_end_.push_back(int32_t(units_.padded));
@@ -229,11 +233,17 @@ void PackedObjects::fill(const Pack& pack, int which, int64_t object) {
 }
 
 ObjectPack<double> PackedObjects::in_double(const Pack& p) const {
-    return {p.n_objects, p.n_points, point_.data() + p.point, data_.data() + p.data, p.n_groups, group_end_.data() + p.groups};
+    return {p.n_objects, p.n_points, point_.data() + p.point, data_.data() + p.data, p.n_groups, group_end_.data() + p.groups, {}, {}};
 }
 ObjectPack<float> PackedObjects::in_float(const Pack& p) const {
-    return {p.n_objects,      p.n_points,       point_.data() + p.point,
-            float_data_.data() + p.data, p.n_float_groups, group_end_.data() + p.float_groups};
+    return {p.n_objects,
+            p.n_points,
+            point_.data() + p.point,
+            float_data_.data() + p.data,
+            p.n_float_groups,
+            group_end_.data() + p.float_groups,
+            {p.n_points / 4, p.n_points / 2},
+            {}};
 }
 RowObject PackedObjects::as_row(const Pack& p, int which) const {
     const size_t row = size_t(p.first + which) * size_t(units_.padded);

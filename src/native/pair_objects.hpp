@@ -35,8 +35,7 @@ struct Pack {
     size_t point, data;              // offsets
     size_t groups, float_groups, row_groups;
     int n_groups, n_float_groups, n_row_groups;
-    bool complete, hopeless = false;  // hopeless: float cannot resolve its residuals
-    int64_t screened = 0, survived = 0;
+    bool complete, can_screen;  // can_screen: float can resolve its residuals, as far as is known
 };
 
 class PackedObjects {
@@ -78,7 +77,7 @@ class PackedObjects {
     AlignedVector<double> data_, row_value_, row_variance_;
     AlignedVector<float> float_data_;
     AlignedVector<int64_t> row_mask_;
-    std::vector<Range> range_, other_range_;
+    std::vector<Range> range_, other_range_, steps_;
     size_t last_point_ = 0;  // where the list of points of the current objects begins
 };
 
