@@ -72,7 +72,7 @@ def without_own_share(latent: Latent, density: Mixture) -> FloatArray:
     change = np.log(np.maximum(1.0 - responsibility / count, 1e-3)) + np.log(n / (n - 1.0))
     likelihood = unpack(latent.precision)
     for k, own in enumerate(unpack(precision)):
-        rows = np.flatnonzero(responsibility[:, k] > 1e-4)
+        rows = np.flatnonzero(responsibility[:, k] > 1e-2)
         inner = np.linalg.inv(likelihood[rows] + own)
         away = (inner @ (latent.shift[rows] + shift[k])[..., None])[..., 0] - density.means[k]
         share = responsibility[rows, k] / np.maximum(count[k] - responsibility[rows, k], 1.0)

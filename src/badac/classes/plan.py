@@ -14,9 +14,11 @@ from badac.classes.shape import Shape, choose_shape
 from badac.classes.smoothness import choose_penalty, smoothed
 from badac.data.measurements import Measurements
 
-_MEMBERS_TO_CHOOSE_WITH = 3000
+_MEMBERS_TO_CHOOSE_RANK_WITH = 4000
+_MEMBERS_TO_CHOOSE_WITH = 2400
 # A bent population needs directions that a Gaussian one does not miss.
-_MORE_FACTORS = 2
+_MORE_FACTORS = (0, 2, 4)
+_FORGIVEN = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ def make_plan(
     Parameters
     ----------
     members : Measurements
-        (k, m); of more than 3,000 a random 3,000 are used.
+        (k, m); the rank is chosen with at most 4,000 of them, the shape with at most 2,400.
     around : Surroundings
     rng : numpy.random.Generator
     rank : int, optional
@@ -73,42 +75,51 @@ def make_plan(
     -------
     Plan
     """
-    n = members.n_objects
-    if n > _MEMBERS_TO_CHOOSE_WITH:
-        members = members[np.sort(rng.choice(n, _MEMBERS_TO_CHOOSE_WITH, replace=False))]
-        n = members.n_objects
     evidence = np.zeros(1)
-    chosen = rank
+    chosen, total = rank, members.n_objects
+    members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
     if chosen is None:
         chosen, evidence = choose_rank(members, around, rng)
+    members = _some(members, _MEMBERS_TO_CHOOSE_WITH, rng)
+    n = members.n_objects
     if n < 6:
         fixed = Shape("gaussian" if shape == "auto" else shape)
         return Plan(chosen, 0.0, fixed, n, evidence, (), np.zeros(0))
     fold = rng.permutation(n) % 3
     learned, held_out = members[fold > 0], members[fold == 0]
     count = learned.n_objects
-    spectrum = Spectrum.of(learned, around, chosen + _MORE_FACTORS)
+    spectrum = Spectrum.of(learned, around, chosen + _MORE_FACTORS[-1])
     noise = spectrum.moments.noise
     penalty = choose_penalty(spectrum.factor(chosen), noise, count, held_out)
     if shape != "auto":
         return Plan(chosen, penalty, Shape(shape), count, evidence, (), np.zeros(0))
     best, tried = Shape("gaussian"), {}
     top = -np.inf
-    for more in (0, _MORE_FACTORS) if rank is None else (0,):
-        if chosen == 0 or chosen + more >= min(members.n_points, count // 2):
-            continue
+    for more in _MORE_FACTORS if rank is None else (0,):
+        if (
+            chosen == 0
+            or chosen + more >= min(members.n_points, count // 2)
+            or (more and best.kind == "gaussian")
+        ):
+            break
         factor = _start(learned, spectrum, chosen + more, around, penalty)
         known = project(learned, factor.mean, factor.factors, factor.psi)
         unknown = project(held_out, factor.mean, factor.factors, factor.psi)
-        found, at_rank = choose_shape(known, unknown, rng)
-        value = at_rank[str(found)]
-        # Equal evidence: fewer factors.
-        if value > top + 0.01:
-            best, top, final = found, value, chosen + more
+        found, at_rank = choose_shape(known, unknown, rng, least=best.n_components)
         tried.update({f"{name}, rank {chosen + more}": value for name, value in at_rank.items()})
+        # What one more factor costs is the error of its estimate, which falls with the members still to come.
+        if at_rank[str(found)] < top - _FORGIVEN * (1.0 - count / total):
+            break
+        best, top, final = found, max(top, at_rank[str(found)]), chosen + more
     if tried:
         chosen = final
     return Plan(chosen, penalty, best, count, evidence, tuple(tried), np.array(list(tried.values())))
+
+
+def _some(members: Measurements, count: int, rng: np.random.Generator) -> Measurements:
+    if members.n_objects <= count:
+        return members
+    return members[np.sort(rng.choice(members.n_objects, count, replace=False))]
 
 
 def _start(

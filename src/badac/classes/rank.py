@@ -112,7 +112,7 @@ class Spectrum:
 def choose_rank(
     members: Measurements, around: Surroundings, rng: np.random.Generator
 ) -> tuple[int, FloatArray]:
-    """Grow the rank while members that were held out gain evidence.
+    """Grow the rank while members that were held out gain evidence, beyond the standard error of the gain.
 
     Returns
     -------
@@ -129,16 +129,21 @@ def choose_rank(
     # Large classes are split once: the second part would say the same.
     spectra = spectra[:1] if n > 500 else spectra
     held_out = [members[fold == k] for k in range(len(spectra))]
-    evidence: list[float] = []
+    means: list[float] = []
+    chosen, best = 0, np.empty(0)
     for rank in range(limit + 1):
-        total = 0.0
+        parts = []
         for spectrum, objects in zip(spectra, held_out, strict=True):
             factor = spectrum.factor(rank)
-            total += project(objects, factor.mean, factor.factors, factor.psi).gaussian_log_evidence().sum()
-        evidence.append(total / sum(len(objects) for objects in held_out))
-        if rank - int(np.argmax(evidence)) >= _PATIENCE:
+            parts.append(project(objects, factor.mean, factor.factors, factor.psi).gaussian_log_evidence())
+        evidence = np.concatenate(parts)
+        means.append(float(evidence.mean()))
+        # One more factor must gain more than the standard error of its gain.
+        if rank == 0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):
+            chosen, best = rank, evidence
+        elif rank - chosen >= _PATIENCE:
             break
-    return int(np.argmax(evidence)), np.array(evidence)
+    return chosen, np.array(means)
 
 
 def folds(n: int, rng: np.random.Generator) -> FloatArray:

@@ -19,6 +19,7 @@ COMPONENTS = (2, 4, 8, 16, 32)
 MOST_COMPONENTS = 64
 _MEMBERS_PER_COMPONENT = 8
 _CURVES_UP_TO = 1000
+_TO_START_WITH = 2500
 
 
 @dataclass(frozen=True)
@@ -44,30 +45,37 @@ class Shape:
             return Curves.of(latent, rng)
         if self.kind == "gaussian":
             return Mixture.standard(latent.rank)
-        start = start_mixture(latent, self.n_components, rng)
-        return deconvolve(latent, start, max_steps=max_steps)
+        # Far from the answer a few hundred members a component say all that the next step needs.
+        few = latent
+        if len(latent) > 2 * _TO_START_WITH:
+            few = latent[np.sort(rng.choice(len(latent), _TO_START_WITH, replace=False))]
+        mixture = deconvolve(few, start_mixture(few, self.n_components, rng), max_steps=max_steps)
+        return mixture if few is latent else deconvolve(latent, mixture, max_steps=5)
 
 
-def candidates(n_members: int) -> Iterator[Shape]:
-    """Shapes that a class of so many members can support, from simple to rich."""
-    yield Shape("gaussian")
+def candidates(n_members: int, least: int = 1) -> Iterator[Shape]:
+    """Shapes with `least` components that a class of so many members can support, from simple to rich."""
+    if least == 1:
+        yield Shape("gaussian")
     for count in COMPONENTS:
-        if count * _MEMBERS_PER_COMPONENT <= n_members:
+        # A second search, at another rank, begins where the first ended and looks one step further.
+        if least <= count <= min(n_members // _MEMBERS_PER_COMPONENT, 2 * least if least > 1 else n_members):
             yield Shape("mixture", count)
 
 
 def choose_shape(
-    members: Latent, held_out: Latent, rng: np.random.Generator
+    members: Latent, held_out: Latent, rng: np.random.Generator, *, least: int = 1
 ) -> tuple[Shape, dict[str, float]]:
     """Return the shape with the largest mean held-out log evidence, and that of every shape that was tried.
 
-    A richer mixture must gain more than the standard error of its gain; two in a row that do not end the search.
+    A richer mixture must gain more than the standard error of its gain; two in a row that do not end the search, which
+    begins at `least` components.
     """
     tried: dict[str, float] = {}
     best, best_evidence = Shape("gaussian"), np.full(len(held_out), -np.inf)
     failures = 0
-    for shape in candidates(len(members)):
-        evidence = shape.learn(members, rng, max_steps=10).log_evidence(held_out)
+    for shape in candidates(len(members), least):
+        evidence = shape.learn(members, rng, max_steps=8).log_evidence(held_out)
         tried[str(shape)] = float(evidence.mean())
         if _is_better(evidence, best_evidence):
             best, best_evidence, failures = shape, evidence, 0
