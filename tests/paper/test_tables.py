@@ -6,7 +6,16 @@ import io
 import numpy as np
 import pytest
 
-from badac.paper.tables import as_csv, as_dicts, by_experiment, markdown, rows_of, time_table
+from badac.paper.tables import (
+    GLANCE,
+    as_csv,
+    as_dicts,
+    at_a_glance,
+    by_experiment,
+    markdown,
+    rows_of,
+    time_table,
+)
 
 
 def test_rows_average_over_seeds(tiny_results):
@@ -59,3 +68,14 @@ def test_json_rows_and_times(tiny_results):
     times = time_table(rows)
     assert [line[0] for line in times] == ["BADAC, exact", "BADAC, default", "LOF", "Random forest"]
     assert times[0][4] == "1281.82"
+
+
+def test_at_a_glance_names_the_best_peer(tiny_results):
+    rows = rows_of(tiny_results)
+    lines = at_a_glance(rows)
+    assert [line[0] for line in lines] == ["released, 1 Gaussian errors", "released, 4 Correlated errors"]
+    assert all(len(line) == len(GLANCE) for line in lines)
+    lof = next(row for row in rows if (row.experiment, row.algorithm) == (4, "lof"))
+    assert lines[1][3] == f"{lof.values['mcc'].mean:.3f} LOF"
+    alone = at_a_glance([row for row in rows if row.algorithm == "limit"])
+    assert alone[0][1:4] == ("", "", "")

@@ -7,12 +7,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from badac.paper.kept import versions, write_whole
 from badac.paper.published import SETTINGS, TITLES
 from badac.paper.report import Reproduction
-from badac.paper.tables import Row, by_experiment, markdown, time_table
+from badac.paper.tables import GLANCE, Row, at_a_glance, by_experiment, markdown, time_table
 
 BEGIN = "<!-- reproduce:begin -->"
 END = "<!-- reproduce:end -->"
@@ -48,6 +49,7 @@ def tables(run: Reproduction) -> str:
     ]
     if run.size.caveat:
         parts.append(f"Note: {run.size.caveat}")
+    parts += ["### At a glance", _lines(GLANCE, at_a_glance(rows))]
     for (setting, number), table in by_experiment(rows).items():
         parts.append(
             f"### `{setting}`, Experiment {number}: {TITLES[number]}\n\nSimulated {SETTINGS[setting]}."
@@ -58,10 +60,16 @@ def tables(run: Reproduction) -> str:
         parts += ["### The top-hat, once or per point", hats]
     times = time_table(rows)
     if times:
-        lines = ["| | fit | score | total | the paper's total |", "|---|---|---|---|---|"]
-        lines += ["| " + " | ".join(line) + " |" for line in times]
-        parts += ["### CPU seconds on one thread, Experiment 1", "\n".join(lines)]
+        headings = ("", "fit", "score", "total", "the paper's total")
+        parts += ["### CPU seconds on one thread, Experiment 1", _lines(headings, times)]
     return "\n\n".join(parts)
+
+
+def _lines(headings: Sequence[str], table: Sequence[Sequence[str]]) -> str:
+    head = "| " + " | ".join(headings) + " |"
+    return "\n".join(
+        [head, "|---" * len(headings) + "|", *("| " + " | ".join(line) + " |" for line in table)]
+    )
 
 
 def _top_hats(rows: list[Row]) -> str:

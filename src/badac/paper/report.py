@@ -16,7 +16,7 @@ from badac.paper.figures import PaperFigure, all_figures
 from badac.paper.kept import as_json, versions, write_whole
 from badac.paper.published import SETTINGS, TITLES
 from badac.paper.results import METRICS, Result
-from badac.paper.tables import Row, as_csv, as_dicts, by_experiment, rows_of, time_table
+from badac.paper.tables import GLANCE, Row, as_csv, as_dicts, at_a_glance, by_experiment, rows_of, time_table
 from badac.plots.page import Page, Text
 from badac.plots.style import save
 
@@ -97,6 +97,8 @@ def page(run: Reproduction, figures: Sequence[PaperFigure], svg: Mapping[str, by
     )
     if run.size.caveat:
         out.paragraph(run.size.caveat[0].upper() + run.size.caveat[1:], kind="note")
+    out.section("At a glance")
+    out.table("BADAC against its best peer, our numbers", GLANCE, at_a_glance(rows))
     settings = list(dict.fromkeys(row.setting for row in rows))
     for setting in settings:
         out.section(f"Setting “{setting}”")

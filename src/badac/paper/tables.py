@@ -78,6 +78,43 @@ def by_experiment(rows: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
     return out
 
 
+GLANCE: tuple[str, ...] = (
+    "Setting, experiment",
+    "MCC: exact",
+    "default",
+    "best peer",
+    "Accuracy %: exact",
+    "default",
+    "forest",
+    "limit",
+)
+"""Headings of `at_a_glance`."""
+
+
+def at_a_glance(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return a line per setting and experiment: BADAC against its best peer, in detection and in classification."""
+    out = []
+    for (setting, number), table in by_experiment(rows).items():
+        mcc, accuracy = (
+            {row.algorithm: row.values[name].mean for row in table if name in row.values}
+            for name in ("mcc", "accuracy")
+        )
+        peers = {name: value for name, value in mcc.items() if not name.startswith("badac")}
+        best = max(peers, key=lambda name: peers[name], default=None)
+        out.append(
+            (
+                f"{setting}, {number} {TITLES[number]}",
+                *(_text("mcc", mcc[name]) if name in mcc else "" for name in ("badac-exact", "badac")),
+                "" if best is None else f"{_text('mcc', peers[best])} {ALGORITHMS[best].label}",
+                *(
+                    _text("accuracy", accuracy[name]) if name in accuracy else ""
+                    for name in ("badac-exact", "badac", "forest", "limit")
+                ),
+            )
+        )
+    return out
+
+
 def time_table(rows: Sequence[Row]) -> list[tuple[str, str, str, str, str]]:
     """Return the paper's table of run times: algorithm, fit, score, total, the paper's total, in seconds.
 
