@@ -24,6 +24,7 @@ import numpy.typing as npt
 from badac import anomalies, classes, noise
 from badac.classes.basis import Basis
 from badac.classes.factor import Factor
+from badac.classes.growth import Curve
 from badac.classes.mixture import Mixture
 from badac.classes.process import Process
 from badac.data.measurements import Measurements
@@ -44,8 +45,10 @@ STORABLE: dict[str, type] = {
         Mixture,
         classes.GaussianProcess,
         Process,
+        Curve,
         Basis,
         noise.Gaussian,
+        noise.AutoNoise,
         noise.Correlated,
         noise.Marginal,
         noise.Outliers,

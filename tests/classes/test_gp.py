@@ -14,7 +14,8 @@ from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes import GaussianProcess, Surroundings
 from badac.classes.basis import Basis
-from badac.classes.gp import posterior_mean
+from badac.classes.gp import learn_shares
+from badac.classes.growth import Learner, leave_one_out, log_evidence, scaled
 from badac.classes.hyper import Scales, climb, evidence, pack, prior, start, unpack
 from badac.classes.kernels import KERNELS, correlation
 from badac.classes.process import Process, blocks
@@ -105,33 +106,68 @@ def test_the_climb_climbs(rng: np.random.Generator) -> None:
     assert after > before + 1.0
 
 
+def learner(process: Process, rng: np.random.Generator) -> Learner:
+    return Learner(process.basis, 0.2, process.basis.prior_scale() ** -2.0, SCALES, rng)
+
+
 def test_evidence_is_the_multivariate_normal(rng: np.random.Generator) -> None:
     process, members, new = example(), irregular(8, rng), irregular(5, rng)
-    precision, coefficients = posterior_mean(members, process, 0.2, process.basis.prior_scale() ** -2.0)
-    model = GaussianProcess(process=process, origin=0.2, coefficients=coefficients, precision=precision)
-    found = model.log_evidence(new)
+    curve = learner(process, rng).curve(members, process)
+    found = log_evidence(new, process, curve)
     for row in range(5):
         seen = new.observed[row]
         at, band = new.at[row, seen], new.band[row, seen]
         near, _ = correlation(process.kernel, at[:, None] - at, process.length)
         features = process.basis(at, band)
-        known = np.linalg.inv(precision) + process.factors @ process.factors.T
+        known = np.linalg.inv(curve.precision) + process.factors @ process.factors.T
         full = near * process.bands[np.ix_(band, band)] + features @ known @ features.T
         full += np.diag(process.psi[band] + new.sigma[row, seen] ** 2)
-        expected = multivariate_normal(0.2 + features @ coefficients, full).logpdf(new.values[row, seen])
-        assert found[row] == pytest.approx(expected, abs=1e-8)
+        expected = multivariate_normal(0.2 + features @ curve.coefficients, full)
+        assert found[row] == pytest.approx(expected.logpdf(new.values[row, seen]), abs=1e-8)
 
 
-def test_leave_one_out_is_exact_in_the_mean(rng: np.random.Generator) -> None:
-    members = irregular(9, rng)
-    model = GaussianProcess(rank=1, n_knots=6).fit(members, Gaussian(), rng)
-    assert model.process is not None
-    spread = float(np.nanstd(members.values))
-    rest = np.arange(9) != 4
-    prior_precision = (model.process.basis.prior_scale() * spread) ** -2.0
-    precision, coefficients = posterior_mean(members[rest], model.process, model.origin, prior_precision)
-    without = replace(model, coefficients=coefficients, precision=precision)
-    assert model.leave_one_out()[4] == pytest.approx(float(without.log_evidence(members[4])[0]), abs=1e-6)
+@pytest.mark.parametrize("width", [1.0, 4.0])
+def test_leave_one_out_is_exact_in_the_mean(width: float, rng: np.random.Generator) -> None:
+    process, members = example(), irregular(9, rng)
+    learn = learner(process, rng)
+    found = leave_one_out(members, process, learn.curve(members, process), width)
+    rest = learn.curve(members[np.arange(9) != 4], process)
+    expected = float(log_evidence(members[4], scaled(process, width), rest)[0])
+    assert found[4] == pytest.approx(expected, abs=1e-8)
+
+
+def test_small_classes_leave_members_out_of_the_hyper_parameters(rng: np.random.Generator) -> None:
+    members = irregular(24, rng)
+    model = GaussianProcess(rank=3, n_knots=8, tails=False).fit(members, Gaussian(), rng)
+    assert model.leave_one_out().mean() < model.log_evidence(members).mean()
+    new = irregular(100, rng)
+    # Honest: what members get is what new objects get, within three standard errors of the two means.
+    ahead = model.leave_one_out().mean() - model.log_evidence(new).mean()
+    error = np.hypot(model.leave_one_out().std() / 24**0.5, model.log_evidence(new).std() / 10)
+    assert ahead < 3 * error
+
+
+def test_shares_of_widths() -> None:
+    rng = np.random.default_rng(8)
+    wide = rng.random(400) < 0.25
+    values = rng.standard_normal((400, 20)) * np.where(wide, 4.0, 1.0)[:, None]
+    widths = np.array([1.0, 0.25, 4.0, 16.0])
+    evidence = -0.5 * ((values**2).sum(axis=1)[:, None] / widths + 20 * np.log(widths))
+    shares = np.exp(learn_shares(evidence))
+    assert shares.sum() == pytest.approx(1.0)
+    # 400 objects told apart for certain: binomial error 0.022.
+    assert shares[3] == pytest.approx(wide.mean(), abs=0.01) and shares[0] == pytest.approx(0.75, abs=0.07)
+
+
+def test_tails_forgive_a_member_far_off(rng: np.random.Generator) -> None:
+    members = irregular(40, rng)
+    far = Measurements(members.values[:8] * 4.0, 0.1, at=members.at[:8], band=members.band[:8])
+    everyone = badac.data.concatenate([members[8:], far])
+    with_tails = GaussianProcess(rank=1, n_knots=8).fit(everyone, Gaussian(), np.random.default_rng(1))
+    without = GaussianProcess(rank=1, n_knots=8, tails=False).fit(
+        everyone, Gaussian(), np.random.default_rng(1)
+    )
+    assert with_tails.leave_one_out().sum() > without.leave_one_out().sum()
 
 
 def test_correlated_errors_are_used(rng: np.random.Generator) -> None:

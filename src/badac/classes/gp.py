@@ -1,11 +1,13 @@
 """A Gaussian process per class, learned from all of its noisy, irregular members together (the paper's second approach).
 
-    log P(d | class) = log N(d ; mean curve , process + uncertainty of the mean + Sigma_d)   at the object's own points
+    log P(d | class) = log sum_s share_s N(d ; mean curve , s x process + uncertainty of the mean + Sigma_d)
 
-Needs no common grid: objects have coordinates of their own (`at` per object) and, if they like, several bands. The mean curve,
-the kernel's length and amplitude, the covariance between bands and, with `rank`, the class's own ways to deviate are learned by
-evidence from the members as they are (see `badac.classes.process` and `badac.classes.hyper`). One process per class is also
-the paper's template: its cost does not grow with the number of members.
+at the object's own points. Needs no common grid: objects have coordinates of their own (`at` per object) and, if they like,
+several bands. The mean curve, the kernel's length and amplitude, the covariance between bands and the class's own ways to
+deviate are learned by evidence from the members as they are (`badac.classes.process`, `hyper`, `growth`). The widths ``s``
+give the class tails: real classes have members that are four times as far off as the rest, and a Gaussian would call them
+impossible. Their shares are learned; a class that is Gaussian keeps ``s = 1``. One process per class is also the paper's
+template: its cost does not grow with the number of members.
 
 Use it for light curves and spectra with gaps; use the population model where all objects share a grid and are many.
 """
@@ -13,24 +15,23 @@ Use it for light curves and spectra with gaps; use the population model where al
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
+from scipy.special import logsumexp
 
 from badac.classes.basis import Basis, coordinates
-from badac.classes.hyper import Scales, climb, start
+from badac.classes.growth import MEMBERS_TO_LEARN_FROM, Curve, Learner, log_evidence, sample, scaled
+from badac.classes.hyper import Scales, start
 from badac.classes.kernels import KERNELS
 from badac.classes.model import FloatArray, Surroundings
-from badac.classes.process import Block, Process, blocks, reduce
+from badac.classes.process import Process
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise, ScaleMixture
 
-_KNOTS = 20
-_MEMBERS_TO_LEARN_FROM = 1000
-_POINTS_TO_LEARN_FROM = 100
-_MAX_RANK = 8
-_PATIENCE = 1
+_WIDTHS = (1.0, 0.25, 4.0, 16.0)
+# Members' worth of prior belief in each width: a class is Gaussian until its members say otherwise.
+_PRIOR_SHARE = (1.0, 0.02, 0.1, 0.02)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,25 +49,30 @@ class GaussianProcess:
         "learn" adds them while members that were held out gain evidence.
     n_knots : int
         Of the mean curve and the factors, per band.
+    tails : bool
+        Whether the class may have members further off than a Gaussian's.
 
     Attributes
     ----------
     process : Process
-    origin : float
-    coefficients : (q,)
-        Of the mean curve, after `fit`; `precision` (q, q) says how well they are known.
-    members : Measurements
+        After `fit`.
+    curve : Curve
+        The mean curve and how well it is known.
+    log_shares : (4,)
+        Of the covariance's widths 1, 1/4, 4 and 16.
+    member_evidence : (k,)
+        Log evidence of each member under the class learned from the others.
     """
 
     kernel: str = "matern32"
     period: float = 1.0
     rank: int | str = "learn"
-    n_knots: int = _KNOTS
+    n_knots: int = 20
+    tails: bool = True
     process: Process | None = None
-    origin: float = 0.0
-    coefficients: FloatArray | None = None
-    precision: FloatArray | None = None
-    members: Measurements | None = None
+    curve: Curve | None = None
+    log_shares: FloatArray | None = None
+    member_evidence: FloatArray | None = None
 
     def fit(
         self,
@@ -79,43 +85,45 @@ class GaussianProcess:
         around = Surroundings.of(members) if surroundings is None else surroundings
         origin, scales, basis = self._frame(members, around)
         prior_precision = (basis.prior_scale() * scales.value) ** -2.0
-        empty = np.zeros((basis.size, 0))
+        learner = Learner(basis, origin, prior_precision, scales, rng)
         blank = Process(
-            basis, self.kernel, self.period, 1.0, np.eye(basis.n_bands), np.ones(basis.n_bands), empty
+            basis,
+            self.kernel,
+            self.period,
+            scales.span,
+            np.eye(basis.n_bands),
+            np.ones(basis.n_bands),
+            np.zeros((basis.size, 0)),
         )
-        # The members are chosen by what they are, not by where they stand, so that their order does not matter.
-        picked = _sample(members, _MEMBERS_TO_LEARN_FROM, rng)
-        learner = _Learner(members[picked], basis, origin, prior_precision, scales, rng)
-        process = learner.learn(start(blank, scales), self.rank)
-        total, coefficients = posterior_mean(members, process, origin, prior_precision)
+        # Chosen by what the members are, not by where they stand, so that their order does not matter.
+        order = sample(members, members.n_objects, rng)
+        process = learner.learn(members[order[:MEMBERS_TO_LEARN_FROM]], start(blank, scales), self.rank)
+        widths = _WIDTHS if self.tails else _WIDTHS[:1]
+        evidence = np.empty((members.n_objects, len(widths)))
+        evidence[order] = learner.member_evidence(members[order], process, widths)
+        log_shares = learn_shares(evidence)
         return replace(
-            self, process=process, origin=origin, coefficients=coefficients, precision=total, members=members
+            self,
+            process=process,
+            curve=learner.curve(members, process),
+            log_shares=log_shares,
+            member_evidence=np.asarray(logsumexp(evidence + log_shares, axis=1)),
         )
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
-        assert self.process is not None and self.coefficients is not None, "fit first"
-        assert self.precision is not None
-        out = np.empty(objects.n_objects)
-        before = np.linalg.slogdet(self.precision)[1]
-        for part in reduce(objects, self.process, self.origin, self.coefficients):
-            total = self.precision + part.precision
-            moved = np.linalg.solve(total, part.shift[..., None])[..., 0]
-            gain = np.einsum("bq,bq->b", part.shift, moved)
-            out[part.rows] = 0.5 * (gain - part.offset + before - np.linalg.slogdet(total)[1])
-        return out
+        assert self.process is not None and self.curve is not None and self.log_shares is not None, (
+            "fit first"
+        )
+        columns = [
+            log_evidence(objects, scaled(self.process, width), self.curve) + log_share
+            for width, log_share in zip(_WIDTHS, self.log_shares, strict=False)
+        ]
+        return np.asarray(logsumexp(columns, axis=0))
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
-        """Exact in the mean curve, with the hyper-parameters learned from all members."""
-        assert self.process is not None and self.coefficients is not None, "fit first"
-        assert self.precision is not None and self.members is not None
-        out = np.empty(self.members.n_objects)
-        after = np.linalg.slogdet(self.precision)[1]
-        for part in reduce(self.members, self.process, self.origin, self.coefficients):
-            left = self.precision - part.precision
-            moved = np.linalg.solve(left, part.shift[..., None])[..., 0]
-            loss = np.einsum("bq,bq->b", part.shift, moved)
-            out[part.rows] = 0.5 * (np.linalg.slogdet(left)[1] - after - part.offset - loss)
-        return out
+        """Learned in `fit`: exact in the mean curve; in small classes the hyper-parameters have not seen the member."""
+        assert self.member_evidence is not None, "fit first"
+        return self.member_evidence
 
     def _check(self, noise: Noise) -> None:
         if self.kernel not in KERNELS:
@@ -143,78 +151,12 @@ class GaussianProcess:
         return origin, Scales(spread, span), basis
 
 
-@dataclass(frozen=True, eq=False)
-class _Learner:
-    """The climb with growing rank, on a sample of the members."""
-
-    members: Measurements
-    basis: Basis
-    origin: float
-    prior_precision: FloatArray
-    scales: Scales
-    rng: np.random.Generator
-
-    def learn(self, process: Process, rank: int | str) -> Process:
-        every = self._blocks(self.members)
-        n = self.members.n_objects
-        if rank != "learn" or n < 8:
-            return self._grown(process, every, int(rank) if rank != "learn" else 0)
-        held = np.arange(n) % 4 == 3
-        train, test = self._blocks(self.members[~held]), self.members[held]
-        best, best_evidence, best_rank = process, -np.inf, 0
-        here, ask = self._climb(process, train, 40)
-        for tried in range(_MAX_RANK + 1):
-            gained = self._held_out(here, self.members[~held], test)
-            if gained > best_evidence:
-                best, best_evidence, best_rank = here, gained, tried
-            elif tried - best_rank >= _PATIENCE:
-                break
-            if 3 * (tried + 1) > n:
-                break
-            here, ask = self._climb(self._with_factor(here, ask), train, 25)
-        return self._climb(best, every, 25)[0]
-
-    def _grown(self, process: Process, every: list[Block], rank: int) -> Process:
-        here, ask = self._climb(process, every, 40)
-        for _ in range(rank):
-            here, ask = self._climb(self._with_factor(here, ask), every, 25)
-        return here
-
-    def _blocks(self, members: Measurements) -> list[Block]:
-        return list(blocks(members, self.basis, max_points=_POINTS_TO_LEARN_FROM, rng=self.rng))
-
-    def _climb(self, process: Process, members: list[Block], steps: int) -> tuple[Process, FloatArray]:
-        return climb(process, members, self.origin, self.prior_precision, self.scales, max_steps=steps)
-
-    def _with_factor(self, process: Process, ask: FloatArray) -> Process:
-        _, vectors = np.linalg.eigh(0.5 * (ask + ask.T))
-        new = 0.1 * self.scales.value * vectors[:, -1:]
-        return replace(process, factors=np.hstack([process.factors, new]))
-
-    def _held_out(self, process: Process, members: Measurements, test: Measurements) -> float:
-        total, coefficients = posterior_mean(members, process, self.origin, self.prior_precision)
-        model = GaussianProcess(
-            process=process, origin=self.origin, coefficients=coefficients, precision=total
-        )
-        return float(model.log_evidence(test).mean())
-
-
-def posterior_mean(
-    members: Measurements, process: Process, origin: float, prior_precision: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Precision (q, q) and posterior mean (q,) of the mean curve's coefficients, given all members."""
-    total = np.diag(prior_precision)
-    shift = np.zeros(len(prior_precision))
-    for part in reduce(members, process, origin, np.zeros(len(prior_precision))):
-        total += part.precision.sum(axis=0)
-        shift += part.shift.sum(axis=0)
-    return total, np.asarray(np.linalg.solve(total, shift), dtype=np.float64)
-
-
-def _sample(members: Measurements, most: int, rng: np.random.Generator) -> npt.NDArray[Any]:
-    """At most `most` members, in an order that depends on their values and not on their place."""
-    key = np.nansum(members.values, axis=1)
-    order = np.argsort(key, kind="stable")
-    if members.n_objects <= most:
-        return rng.permutation(order)
-    return order[np.sort(rng.choice(members.n_objects, most, replace=False))][rng.permutation(most)]
+def learn_shares(evidence: FloatArray, steps: int = 50) -> FloatArray:
+    """Log shares (s,) of the widths from the members' evidence (k, s) under each, by EM with the prior's members."""
+    prior = np.array(_PRIOR_SHARE[: evidence.shape[1]])
+    log_shares = np.log(prior / prior.sum())
+    for _ in range(steps):
+        joint = evidence + log_shares
+        share = np.exp(joint - logsumexp(joint, axis=1, keepdims=True)).sum(axis=0) + prior
+        log_shares = np.log(share / share.sum())
+    return np.asarray(log_shares)

@@ -1,0 +1,321 @@
+"""Three real data sets, clean and noisy: badac beside a random forest, on the same splits.
+
+    python benchmarks/real.py                        # fixed splits, all sets, all models
+    python benchmarks/real.py --sets asas --cross-validate --strange
+    python benchmarks/real.py --json results.json
+
+Stars (ASAS, folded grid), X-ray sources (Chandra, catalogue with gaps) and supernovae (OSC, ready grid and raw light curves).
+Rare classes are left out of training. "noisy" adds known noise to the test objects: per object U(0, 2) times the inter-quartile
+range of each feature in the training set. Peers: a random forest, and one trained on noise-augmented copies with the
+errors as further features. Printed per model: accuracy / log-loss / calibration error (15 bins of the largest probability);
+with --strange the AUC of the rare classes and the mean AUC when each class in turn is left out of training.
+
+The data are looked for in ../shared/data beside the repository; a set that is absent is skipped with a word.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.neighbors import LocalOutlierFactor
+
+from badac import BADACClassifier, Measurements
+from badac.classes import GaussianProcess
+from badac.classes.population import Population
+from badac.data import Peaks, align_at_peak, read
+from badac.metrics import expected_calibration_error
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+RARE = {
+    "asas": ("ACV", "BCEP"),
+    "chandra": ("CV", "HMXB", "LMXB", "NS"),
+    "osc": ("IIb", "IIn", "Ia-pec", "Ibn", "SLSN"),
+    "osc_raw": ("IIb", "IIn", "Ia-pec", "Ibn", "SLSN"),
+}
+COPIES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Objects to learn from and to be asked about, with the spread (m,) or per band that noise is scaled by."""
+
+    train: Measurements
+    train_label: np.ndarray
+    test: Measurements
+    test_label: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    name: str
+    objects: Measurements
+    label: np.ndarray
+    is_train: np.ndarray
+
+    @property
+    def common(self) -> np.ndarray:
+        return ~np.isin(self.label, RARE[self.name])
+
+    def fixed(self) -> Split:
+        train, test = self.common & self.is_train, self.common & ~self.is_train
+        return Split(self.objects[train], self.label[train], self.objects[test], self.label[test])
+
+    def folds(self, n_repeats: int = 3) -> Iterator[Split]:
+        rows = np.flatnonzero(self.common)
+        parts = RepeatedStratifiedKFold(n_splits=5, n_repeats=n_repeats, random_state=0)
+        for train, test in parts.split(rows, self.label[rows]):
+            a, b = rows[train], rows[test]
+            yield Split(self.objects[a], self.label[a], self.objects[b], self.label[b])
+
+
+# -- the sets --------------------------------------------------------------------------------------------------------
+
+
+def load(name: str) -> DataSet | None:
+    folder = {"asas": "asas_variables", "chandra": "chandra_xray_sources"}.get(name, "osc_sn_bvri")
+    if not (DATA / folder).is_dir():
+        print(f"{name}: skipped, there is no {DATA / folder}")
+        return None
+    import pandas as pd
+
+    if name == "osc_raw":
+        return supernovae(DATA / folder)
+    table = {"asas": "folded_grid", "chandra": "table", "osc": "grid"}[name]
+    found = read(DATA / folder / f"{table}.parquet")
+    split = pd.read_parquet(DATA / folder / f"{table}.parquet", columns=["split"])["split"]
+    objects = found.objects
+    if name == "asas":
+        objects = Measurements(objects.values, objects.sigma, at=(np.arange(20) + 0.5) / 20)
+    if name == "osc":
+        days = [float(feature.split("_")[2]) for feature in found.features]
+        bands = ["BVRI".index(feature.split("_")[1]) for feature in found.features]
+        objects = Measurements(objects.values, objects.sigma, at=days, band=bands)
+    assert found.label is not None
+    return DataSet(name, objects, found.label, np.asarray(split == "train"))
+
+
+def supernovae(folder: Path) -> DataSet:
+    """Raw light curves in units of the V-band peak, days from it; the peak is the catalogue's brightest V point."""
+    import pandas as pd
+
+    found = read(
+        folder / "light_curves.parquet", labels=folder / "objects.parquet", bands=("B", "V", "R", "I")
+    )
+    table = pd.read_parquet(folder / "objects.parquet").set_index("object_id").loc[found.ids]
+    peaks = Peaks(np.asarray(table["peak_mjd"]), 10 ** (-0.4 * (np.asarray(table["peak_mag"]) - 25.0)))
+    assert found.label is not None
+    return DataSet(
+        "osc_raw",
+        align_at_peak(found.objects, peaks=peaks),
+        found.label,
+        np.asarray(table["split"] == "train"),
+    )
+
+
+def spread(train: Measurements) -> np.ndarray:
+    """Inter-quartile range of each feature, (m,); of each band, for objects with points of their own."""
+    if not train.own_points:
+        return np.subtract(*np.nanpercentile(train.values, [75, 25], axis=0))
+    assert train.band is not None
+    return np.array(
+        [
+            np.subtract(*np.percentile(train.values[train.band == b], [75, 25]))
+            for b in range(train.band.max() + 1)
+        ]
+    )
+
+
+def noisier(objects: Measurements, ranges: np.ndarray, rng: np.random.Generator) -> Measurements:
+    """Add known noise: U(0, 2) per object times the feature's range."""
+    per_point = ranges if not objects.own_points else ranges[np.maximum(objects.band, 0)]
+    added = rng.uniform(0.0, 2.0, (objects.n_objects, 1)) * per_point
+    values = objects.values + added * rng.standard_normal(objects.shape)
+    sigma = np.where(objects.observed, np.hypot(objects.sigma, added), np.inf)
+    return Measurements(values, sigma, at=objects.at, band=objects.band)
+
+
+# -- the models: each takes a split and returns (classes, probability of the test objects, strangeness) ---------------
+
+Answer = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def forest(split: Split, rng: np.random.Generator) -> Answer:
+    model = RandomForestClassifier(500, random_state=int(rng.integers(2**31)))
+    model.fit(split.train.values, split.train_label)
+    p = one_more_vote(model.predict_proba(split.test.values))
+    return model.classes_, p, 1.0 - p.max(axis=1)
+
+
+def augmented_forest(split: Split, rng: np.random.Generator) -> Answer:
+    ranges = spread(split.train)
+    copies = [split.train] + [noisier(split.train, ranges, rng) for _ in range(COPIES - 1)]
+    model = RandomForestClassifier(500, random_state=int(rng.integers(2**31)), min_samples_leaf=2)
+    model.fit(np.vstack([features(copy) for copy in copies]), np.tile(split.train_label, COPIES))
+    p = one_more_vote(model.predict_proba(features(split.test)))
+    return model.classes_, p, 1.0 - p.max(axis=1)
+
+
+def one_more_vote(p: np.ndarray) -> np.ndarray:
+    """A class that none of 500 trees voted for is not impossible: one more vote, shared by all classes."""
+    return (500.0 * p + 1.0 / p.shape[1]) / 501.0
+
+
+def features(objects: Measurements) -> np.ndarray:
+    return np.hstack([objects.values, np.where(objects.observed, objects.sigma, np.nan)])
+
+
+def bayes(**parameters: Any) -> Callable[[Split, np.random.Generator], Answer]:
+    def run(split: Split, rng: np.random.Generator) -> Answer:
+        anomaly = "tophat" if split.train.own_points else "auto"
+        chosen = {"anomaly": anomaly} | parameters
+        model = BADACClassifier(random_state=int(rng.integers(2**31)), **chosen)
+        model.fit(split.train, split.train_label)
+        return model.classes_, model.predict_proba(split.test), model.anomaly_score(split.test)
+
+    return run
+
+
+MODELS: dict[str, Callable[[Split, np.random.Generator], Answer]] = {
+    "forest": forest,
+    "augmented forest": augmented_forest,
+    "badac": bayes(),
+    "badac population": bayes(class_model=Population()),
+    "badac gp": bayes(class_model="gp"),
+    "badac gp periodic": bayes(class_model=GaussianProcess(kernel="periodic")),
+}
+
+
+def applies(model: str, name: str) -> bool:
+    """Whether a model can be asked: forests and grid models need a grid, processes an order of the points."""
+    if name == "osc_raw":
+        return model == "badac gp"
+    if model == "badac gp periodic":
+        return name == "asas"
+    return not (model == "badac gp" and name in ("chandra", "asas"))
+
+
+# -- what is measured ------------------------------------------------------------------------------------------------
+
+
+def measure(truth: np.ndarray, classes: np.ndarray, p: np.ndarray) -> tuple[float, float, float]:
+    clipped = np.clip(p, 1e-15, 1.0)
+    clipped /= clipped.sum(axis=1, keepdims=True)
+    accuracy = float((classes[p.argmax(axis=1)] == truth).mean())
+    return (
+        accuracy,
+        float(log_loss(truth, clipped, labels=classes)),
+        float(expected_calibration_error(truth, clipped, classes=classes, n_bins=15)),
+    )
+
+
+def classify(data: DataSet, names: list[str], *, folds: int) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name in names:
+        run, rows, seconds = MODELS[name], {"clean": [], "noisy": []}, time.perf_counter()
+        for number, split in enumerate(data.folds(folds) if folds else [data.fixed()]):
+            rng = np.random.default_rng([7, number])
+            noisy = noisier(split.test, spread(split.train), np.random.default_rng([11, number]))
+            both = replace(split, test=_stacked(split.test, noisy))
+            classes, p, _ = run(both, rng)
+            n = split.test.n_objects
+            rows["clean"].append(measure(split.test_label, classes, p[:n]))
+            rows["noisy"].append(measure(split.test_label, classes, p[n:]))
+        seconds = time.perf_counter() - seconds
+        out[name] = {key: np.mean(value, axis=0).tolist() for key, value in rows.items()}
+        out[name]["seconds"] = seconds
+        error = {key: np.std(value, axis=0)[0] / np.sqrt(len(value)) for key, value in rows.items()}
+        text = "   ".join(
+            f"{key} {a:.3f}{f' +-{error[key]:.3f}' if folds else ''} / {ll:.3f} / {e:.3f}"
+            for key, (a, ll, e) in ((key, out[name][key]) for key in rows)
+        )
+        print(f"  {name:20s} {text}   {seconds:6.1f} s", flush=True)
+    return out
+
+
+def _stacked(first: Measurements, second: Measurements) -> Measurements:
+    from badac.data import concatenate
+
+    return concatenate([first, second])
+
+
+def strange(data: DataSet, names: list[str]) -> dict[str, Any]:
+    """AUC of the rare classes, and the mean AUC over the known classes when each is left out of training."""
+    split = data.fixed()
+    rare = data.objects[~data.common]
+    out: dict[str, Any] = {}
+    for name in [*names, *([] if data.name == "osc_raw" else ["isolation forest", "LOF"])]:
+        rng = np.random.default_rng(3)
+        started = time.perf_counter()
+        mixed = replace(split, test=_stacked(split.test, rare))
+        is_rare = np.r_[np.zeros(split.test.n_objects), np.ones(rare.n_objects)]
+        of_rare = roc_auc_score(is_rare, _strangeness(name, mixed, rng))
+        left_out = []
+        for label in np.unique(split.train_label):
+            known = split.train_label != label
+            without = replace(split, train=split.train[known], train_label=split.train_label[known])
+            left_out.append(roc_auc_score(split.test_label == label, _strangeness(name, without, rng)))
+        out[name] = {"rare": float(of_rare), "left out": float(np.mean(left_out))}
+        print(
+            f"  {name:20s} rare {of_rare:.3f}   left out {np.mean(left_out):.3f}   "
+            f"{time.perf_counter() - started:6.1f} s",
+            flush=True,
+        )
+    return out
+
+
+def _strangeness(name: str, split: Split, rng: np.random.Generator) -> np.ndarray:
+    if name in MODELS:
+        return MODELS[name](split, rng)[2]
+    centre = np.nanmedian(split.train.values, axis=0)
+    unit = np.maximum(spread(split.train), 1e-12)
+    train, test = (
+        np.where(side.observed, (side.values - centre) / unit, 0.0) for side in (split.train, split.test)
+    )
+    if name == "LOF":
+        return -LocalOutlierFactor(n_neighbors=20, novelty=True).fit(train).score_samples(test)
+    return -IsolationForest(random_state=0).fit(train).score_samples(test)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", nargs="+", default=list(RARE), choices=list(RARE))
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
+    parser.add_argument("--cross-validate", type=int, nargs="?", const=3, default=0, metavar="REPEATS")
+    parser.add_argument("--strange", action="store_true", help="also the AUC of rare and left-out classes")
+    parser.add_argument("--no-classes", action="store_true", help="only --strange")
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results: dict[str, Any] = {}
+    for name in chosen.sets:
+        data = load(name)
+        if data is None:
+            continue
+        names = [model for model in chosen.models if applies(model, name)]
+        print(f"{name}: {data.objects}")
+        results[name] = {}
+        if not chosen.no_classes:
+            print(
+                f"  accuracy / log-loss / calibration error, {'cross-validated' if chosen.cross_validate else 'fixed split'}"
+            )
+            results[name]["classes"] = classify(data, names, folds=chosen.cross_validate)
+        if chosen.strange:
+            print("  AUC")
+            results[name]["strange"] = strange(data, names)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
