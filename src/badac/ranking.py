@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from badac.pvalues import discoveries, expected_false_alarms
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -31,6 +33,13 @@ class Ranking:
         The known class that fits best.
     label_proba : (n,)
         Its probability among the known classes.
+    pvalue : (n,) or None
+        Share of known objects of the same class and noise that look at least as strange; only in a list with a stated
+        share of false alarms.
+    fdr : float or None
+        That share.
+    expected_false_alarms : float or None
+        How many normal objects such a list holds on average, at most.
     """
 
     objects: IntArray
@@ -38,6 +47,9 @@ class Ranking:
     anomaly_proba: FloatArray | None
     label: npt.NDArray[Any]
     label_proba: FloatArray
+    pvalue: FloatArray | None = None
+    fdr: float | None = None
+    expected_false_alarms: float | None = None
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns in reading order."""
@@ -48,6 +60,8 @@ class Ranking:
         }
         if self.anomaly_proba is not None:
             out["anomaly_proba"] = self.anomaly_proba
+        if self.pvalue is not None:
+            out["pvalue"] = self.pvalue
         return out | {"class": self.label, "class_proba": self.label_proba}
 
     def to_frame(self) -> Any:
@@ -58,13 +72,37 @@ class Ranking:
 
     def head(self, n: int = 10) -> Ranking:
         """Return the n strangest."""
-        return Ranking(
-            self.objects[:n],
-            self.score[:n],
-            None if self.anomaly_proba is None else self.anomaly_proba[:n],
-            self.label[:n],
-            self.label_proba[:n],
+        return self.take(np.arange(min(n, len(self))))
+
+    def take(self, rows: IntArray) -> Ranking:
+        """Return some rows of the table, in the order given."""
+        return replace(
+            self,
+            objects=self.objects[rows],
+            score=self.score[rows],
+            anomaly_proba=None if self.anomaly_proba is None else self.anomaly_proba[rows],
+            label=self.label[rows],
+            label_proba=self.label_proba[rows],
+            pvalue=None if self.pvalue is None else self.pvalue[rows],
         )
+
+    def discoveries(self, pvalue: FloatArray, fdr: float) -> Ranking:
+        """Return the list of objects of which on average at most the share `fdr` are normal.
+
+        Parameters
+        ----------
+        pvalue : (n,)
+            Of the objects, in the order of the data that were ranked.
+        fdr : float in (0, 1)
+        """
+        found = discoveries(pvalue, fdr)
+        listed = replace(
+            self,
+            pvalue=pvalue[self.objects],
+            fdr=fdr,
+            expected_false_alarms=expected_false_alarms(pvalue, found),
+        )
+        return listed.take(np.flatnonzero(found[self.objects]).astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -89,7 +127,12 @@ class Ranking:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"Ranking({len(self)} objects, strangest first)\n{self}"
+        if self.fdr is None:
+            return f"Ranking({len(self)} objects, strangest first)\n{self}"
+        return (
+            f"Ranking({len(self)} objects, at most {self.expected_false_alarms:.1f} false alarms expected, "
+            f"fdr={self.fdr:g})\n{self}"
+        )
 
 
 def strangest_first(score: FloatArray) -> IntArray:

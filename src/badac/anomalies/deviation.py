@@ -2,9 +2,9 @@
 
     P(d | anomaly) = sum_h share_h P(d | hypothesis h)
 
-    something else entirely                    0.6
-    a known class plus a bump                  0.3
-    a known class plus a smooth deviation      0.1
+    something else entirely                    0.80
+    a known class plus a bump                  0.15
+    a known class plus a smooth deviation      0.05
 
 A density of the known classes alone is a poor score: the chi-square noise of all m points (a standard deviation of sqrt(m / 2)
 nats) drowns an anomaly that costs ten. A hypothesis that is itself a model with the object's noise has the same noise
@@ -58,7 +58,7 @@ class Deviations:
     """
 
     hypotheses: tuple[Hypothesis, ...] = (SomethingElse(), Bump(), SmoothDeviation())
-    shares: tuple[float, ...] = (0.6, 0.3, 0.1)
+    shares: tuple[float, ...] = (0.8, 0.15, 0.05)
     classes: tuple[Described, ...] = ()
     log_prior: FloatArray | None = None
     box: TopHat | None = None

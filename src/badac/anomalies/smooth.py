@@ -37,8 +37,8 @@ class SmoothDeviation:
         In units of the object's noise (and the class's psi) at a point.
     """
 
-    lengths: tuple[float, ...] = (0.04, 0.12, 0.4)
-    amplitudes: tuple[float, ...] = (0.5, 1.5)
+    lengths: tuple[float, ...] = (0.05, 0.3)
+    amplitudes: tuple[float, ...] = (1.0,)
     ground: Ground | None = None
 
     def fit(self, ground: Ground) -> Self:

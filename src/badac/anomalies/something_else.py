@@ -3,9 +3,9 @@
     P(d | something else) = mean over A and l of  N(d ; centre , s^2 + A^2 K_l + Sigma_d)        points with an order
     P(d | something else) = mean over A of  prod_j N(d_j ; centre_j , A^2 scale_j^2 + sigma_dj^2)    features without
 
-``s^2`` is the variance of the known classes around their common level, amplitudes ``A`` are in units of ``s`` and lengths ``l``
-in units of the range of the coordinates. An object whose noise ``sigma_d`` is larger than ``s`` is given the amplitude of its
-noise, ``A^2 (s^2 + sigma_d^2 / 4)``: what nobody could see is no hypothesis. Without that, noisy objects of a known class would
+``s^2`` is the variance of the known classes around their common level; amplitudes ``A`` are in units of ``s`` and lengths
+``l`` in units of the range of the coordinates. For an object of noise ``sigma_d`` the scale is at least that of the noise,
+``s^2 + 4 sigma_d^2``: something else is something that could be seen. With ``s`` alone a noisy object of a known class would
 drift towards even odds, and above the quiet ones in the ranking.
 """
 
@@ -25,7 +25,7 @@ from badac.classes.latent import project
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 
-_NOISE_SHARE = 0.25
+_NOISE_SHARE = 4.0
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -41,7 +41,7 @@ class SomethingElse:
         In units of the known classes' own scale. For features without an order, of each feature's standard deviation.
     """
 
-    lengths: tuple[float, ...] = (0.04, 0.12, 0.4)
+    lengths: tuple[float, ...] = (0.05, 0.15, 0.4)
     amplitudes: tuple[float, ...] = (0.5, 1.0)
     ground: Ground | None = None
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -20,6 +20,7 @@ from badac.evidence import log_evidence
 from badac.learned import learn_noise
 from badac.noise import Noise, noise_of_class
 from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
+from badac.pvalues import Calibration, Strata, keep_back, noise_level
 from badac.ranking import Ranking, strangest_first
 from badac.threads import n_threads
 
@@ -83,6 +84,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     fitted_with_errors_: bool
     training_: Measurements
     training_label_: npt.NDArray[Any]
+    surroundings_: Surroundings
+    _held_out: tuple[BADACClassifier, Calibration] | None = None
 
     def __init__(
         self,
@@ -176,9 +179,11 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_models_ = tuple(models)
         self.class_log_prior_ = log_prior
         self.anomaly_model_ = None if anomaly is None else anomaly.fit(known, rng)
+        self.surroundings_ = surroundings
         self.fitted_with_errors_ = objects.has_errors
         self.training_ = objects
         self.training_label_ = label
+        self._held_out = None
         return self
 
     # -- the known classes -------------------------------------------------------------------------------------------
@@ -226,21 +231,39 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return probability(self._score(objects, self._log_evidence(objects)))
 
-    def rank(self, X: Any, *, X_err: Any = None) -> Ranking:
-        """Return a table of the objects, strangest first."""
+    def anomaly_pvalue(self, X: Any, *, X_err: Any = None) -> FloatArray:
+        """Return (n,): share of known objects of the same class and noise that look at least as strange.
+
+        Uniform for objects of the known classes, so a small value means what it says. The first call learns the model once
+        more without a part of the training objects, to compare with those.
+        """
+        return self._pvalue(self._objects(X, X_err))
+
+    def rank(self, X: Any, *, X_err: Any = None, fdr: float | None = None) -> Ranking:
+        """Return a table of the objects, strangest first.
+
+        Parameters
+        ----------
+        X, X_err
+            As in `fit`.
+        fdr : float in (0, 1), optional
+            Return only the objects that can be told from the known classes, with so many that on average at most this
+            share of the list is normal after all (Benjamini & Hochberg).
+        """
         objects = self._objects(X, X_err)
         evidence = self._log_evidence(objects)
         score = self._score(objects, evidence)
         posterior = log_posterior(evidence, self.class_log_prior_)
         order = strangest_first(score)
         best = posterior.argmax(axis=1)
-        return Ranking(
+        table = Ranking(
             objects=order,
             score=score[order],
             anomaly_proba=None if self.anomaly_model_ is None else probability(score[order]),
             label=self.classes_[best[order]],
             label_proba=np.exp(posterior[order, best[order]]),
         )
+        return table if fdr is None else table.discoveries(self._pvalue(objects), fdr)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -260,10 +283,35 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         anomaly = self.anomaly_model_.log_evidence(objects, evidence, n_threads=n_threads(self.n_jobs))
         return anomaly_log_odds(anomaly, known, self.anomaly_prior)
 
+    def _pvalue(self, objects: Measurements) -> FloatArray:
+        # Not part of the fitted state: whoever wants no p-values pays nothing, and a loaded model makes it again.
+        if self._held_out is None:
+            self._held_out = _keep_back(self)
+        learned, calibration = self._held_out
+        return calibration.pvalues(*_compared(learned, objects))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _keep_back(model: BADACClassifier) -> tuple[BADACClassifier, Calibration]:
+    """Return the model learned without a part of its training objects, and the scores of those."""
+    rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
+    label = np.searchsorted(model.classes_, model.training_label_).astype(np.int64)
+    kept = keep_back(label, rng)
+    learned = clone(model).fit(model.training_[~kept], model.training_label_[~kept])
+    level = noise_level(learned.training_, learned.surroundings_)
+    strata = Strata.of(level, label[~kept], int(kept.sum()), len(model.classes_))
+    return learned, Calibration.of(*_compared(learned, model.training_[kept]), strata)
+
+
+def _compared(model: BADACClassifier, objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Score (n,), noise level (n,) and log posterior (n, k) of each object: what p-values are made of."""
+    evidence = model._log_evidence(objects)
+    level = noise_level(objects, model.surroundings_)
+    return model._score(objects, evidence), level, log_posterior(evidence, model.class_log_prior_)
 
 
 def _labels(y: Any, objects: Measurements) -> npt.NDArray[Any]:
