@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "pair_curves.hpp"
 #include "pair_objects.hpp"
 #include "pair_order.hpp"
 #include "pair_units.hpp"
@@ -16,7 +17,6 @@
 namespace badac {
 namespace {
 
-constexpr int64_t kWidestTile = 32;  // of any level, in any type: blocks of curves are multiples of it
 constexpr int kPacksAtOnce = 32;
 constexpr int64_t kCacheBytes = 300 << 10, kObjectBytes = 16 << 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -30,88 +30,8 @@ struct Span {
     T* end() const { return last; }
 };
 
-int64_t round_up(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
-
-// The order in which curves are taken: as given, or similar ones together.
-struct CurveOrder {
-    std::vector<int32_t> curves, places;  // (k) each, or empty: as given
-    int64_t curve(int64_t place) const { return curves.empty() ? place : curves[size_t(place)]; }
-    int64_t place(int64_t curve) const { return places.empty() ? curve : places[size_t(curve)]; }
-};
-
-// A block of curves in the units of the kernel: as rows, and on demand as tiles.
-class PackedCurves {
-  public:
-    PackedCurves(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const CurveOrder& order, int64_t capacity)
-        : in_(arrays), units_(units), kernels_(kernels), order_(order), parts_(arrays.y_sigma_shared ? 1 : 2),
-          rows_(size_t(capacity * parts_ * units.padded), 0.0) {}
-
-    void pack(int64_t first, int64_t count) {
-        count_ = count;
-        has_tiles_ = has_float_tiles_ = false;
-        for (int64_t c = 0; c < count; ++c) {
-            const int64_t curve = order_.curve(first + c);
-            const double *y = in_.y + curve * in_.m, *s = in_.y_sigma + curve * in_.m;
-            double* row = rows_.data() + c * parts_ * units_.padded;
-            for (int64_t j = 0; j < in_.m; ++j) row[j] = y[j] * units_.down[size_t(j)];
-            if (parts_ == 1) continue;
-            for (int64_t j = 0; j < in_.m; ++j) {
-                const double sigma = s[j] * units_.down[size_t(j)];
-                row[units_.padded + j] = sigma * sigma + units_.extra[size_t(j)];
-            }
-        }
-    }
-
-    const double* rows() const { return rows_.data(); }
-    const double* tile(int64_t t) {
-        if (!has_tiles_) {
-            transpose(tiles_, kernels_.tile_double, [](double y, size_t) { return y; }, [](double b, size_t) { return b; });
-            has_tiles_ = true;
-        }
-        return tiles_.data() + t * kernels_.tile_double * parts_ * in_.m;
-    }
-    const float* float_tile(int64_t t) {
-        if (!has_float_tiles_) {
-            transpose(
-                float_tiles_, kernels_.tile_float,
-                [this](double y, size_t j) { return float((y - units_.centre[j]) * units_.narrow[j]); },
-                [this](double b, size_t j) { return float(b * units_.narrow[j] * units_.narrow[j]); });
-            has_float_tiles_ = true;
-        }
-        return float_tiles_.data() + t * kernels_.tile_float * parts_ * in_.m;
-    }
-
-  private:
-    // Rows to tiles: (points, parts, width). The last tile is filled up with copies of the last curve.
-    template <class T, class Value, class Variance>
-    void transpose(AlignedVector<T>& tiles, int64_t width, const Value& value, const Variance& variance) {
-        const int64_t n_tiles = (count_ + width - 1) / width;
-        tiles.resize(size_t(n_tiles * width * parts_ * in_.m));
-        T* out = tiles.data();
-        for (int64_t t = 0; t < n_tiles; ++t) {
-            const double* row[kWidestTile];
-            for (int64_t c = 0; c < width; ++c)
-                row[c] = rows_.data() + std::min(t * width + c, count_ - 1) * parts_ * units_.padded;
-            for (int64_t j = 0; j < in_.m; ++j) {
-                for (int64_t c = 0; c < width; ++c) *out++ = value(row[c][j], size_t(j));
-                if (parts_ == 2)
-                    for (int64_t c = 0; c < width; ++c) *out++ = variance(row[c][units_.padded + j], size_t(j));
-            }
-        }
-    }
-
-    const PairArrays& in_;
-    const Units& units_;
-    const PairKernels& kernels_;
-    const CurveOrder& order_;
-    int64_t parts_, count_ = 0;
-    AlignedVector<double> rows_, tiles_;
-    AlignedVector<float> float_tiles_;
-    bool has_tiles_ = false, has_float_tiles_ = false;
-};
-
 // What screening may change in a log-sum, in nats.
-double tolerance(int n_points) { return 1e-10 * std::max(10, n_points); }
+double tolerance(int n_points) { return 1e-9 * std::max(1, n_points); }
 
 // Which scores in float are good enough to be summed as they are.
 //
@@ -143,10 +63,10 @@ struct Scores {
 class Worker {
   public:
     Worker(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const PairOptions& options, const CurveOrder& order,
-           int64_t block)
-        : in_(arrays), units_(units), kernels_(kernels), order_(order), block_(block), shared_(arrays.y_sigma_shared ? 1 : 0),
-          log_k_(std::log(double(arrays.k))), objects_(arrays, units, options.screen), curves_(arrays, units, kernels, order, block),
-          double_(block), float_(block), place_(size_t(block + kWidestTile)), row_num_(place_.size()), row_den_(place_.size(), 1.0) {}
+           CurveStore& store)
+        : in_(arrays), units_(units), kernels_(kernels), order_(order), store_(store), block_(store.per_block()), shared_(arrays.y_sigma_shared ? 1 : 0),
+          log_k_(std::log(double(arrays.k))), objects_(arrays, units, options.screen), 
+          double_(block_), float_(block_), place_(size_t(block_ + kWidestTile)), row_num_(place_.size()), row_den_(place_.size(), 1.0) {}
 
     void pack(int64_t begin, int64_t end, bool only_double) {
         objects_.pack(begin, end);
@@ -159,13 +79,13 @@ class Worker {
         }
     }
 
-    // Go through curves [first, first + count) with all packed objects; `use` is called with a few packs at a time, whose fractions
+    // Go through a block of curves with all packed objects; `use` is called with a few packs at a time, whose fractions
     // are then at hand. A few, so that they, their scores and the curves stay in the cache of a core.
     template <class Use>
-    void score(int64_t first, int64_t count, bool only_screened, const Use& use) {
-        first_ = first;
-        count_ = count;
-        curves_.pack(first, count);
+    void score(int64_t block, bool only_screened, const Use& use) {
+        first_ = block * block_;
+        count_ = std::min(block_, in_.k - first_);
+        curves_ = &store_.block(block, scratch_);
         for (size_t p = 0; p < objects_.packs.size(); p += size_t(kPacksAtOnce)) {
             Span<Pack> packs{&objects_.packs[p], &objects_.packs[0] + std::min(p + size_t(kPacksAtOnce), objects_.packs.size())};
             origin_ = packs.begin()->first;
@@ -227,24 +147,28 @@ class Worker {
                 screened_.push_back({&pack, objects_.in_float(pack)});
                 for (int o = 0; o < pack.n_objects; ++o) screened_.back().view.limit[o] = float_limit(pack, o);
             }
-        for (int64_t c = 0; c < count_; c += kernels_.tile_float)
+        if (screened_.empty()) return;
+        const float* tile = curves_->float_tiles();
+        for (int64_t c = 0; c < count_; c += kernels_.tile_float, tile += curves_->float_tile_size())
             for (const auto& [pack, view] : screened_)
-                kernels_.score_float[shared_][pack->n_objects - 1](view, curves_.float_tile(c / kernels_.tile_float),
+                kernels_.score_float[shared_][pack->n_objects - 1](view, tile,
                                                                    &float_.num[at(*pack, 0) + size_t(c)],
                                                                    &float_.den[at(*pack, 0) + size_t(c)], block_);
     }
     void score_double(Span<Pack> packs) {
-        for (int64_t c = 0; c < count_; c += kernels_.tile_double)
+        const bool any = std::any_of(packs.begin(), packs.end(), [](const Pack& pack) { return pack.mode == Mode::tiles; });
+        const double* tile = any ? curves_->tiles() : nullptr;
+        for (int64_t c = 0; any && c < count_; c += kernels_.tile_double, tile += curves_->tile_size())
             for (const Pack& pack : packs)
                 if (pack.mode == Mode::tiles)
-                    kernels_.score_double[shared_][pack.n_objects - 1](objects_.in_double(pack), curves_.tile(c / kernels_.tile_double),
+                    kernels_.score_double[shared_][pack.n_objects - 1](objects_.in_double(pack), tile,
                                                                        &double_.num[at(pack, 0) + size_t(c)],
                                                                        &double_.den[at(pack, 0) + size_t(c)], block_);
         for (const Pack& pack : packs) {
             for (int o = 0; o < pack.n_objects; ++o) {
                 if (pack.mode == Mode::rows) {
                     for (int64_t c = 0; c < count_; ++c) place_[size_t(c)] = int32_t(c);
-                    kernels_.score_rows[shared_](objects_.as_row(pack, o), curves_.rows(), units_.padded, place_.data(), int(count_),
+                    kernels_.score_rows[shared_](objects_.as_row(pack, o), curves_->rows(), units_.padded, place_.data(), int(count_),
                                                  &double_.num[at(pack, o)], &double_.den[at(pack, o)]);
                 }
                 if (pack.mode == Mode::careful) score_carefully(pack, o);
@@ -372,7 +296,7 @@ class Worker {
             e.mass += mass;
         }
         if (found == 0) return 0;
-        kernels_.score_rows[shared_](objects_.as_row(pack, which), curves_.rows(), units_.padded, survivors_.data(), found, row_num_.data(),
+        kernels_.score_rows[shared_](objects_.as_row(pack, which), curves_->rows(), units_.padded, survivors_.data(), found, row_num_.data(),
                                      row_den_.data());
         int end = found;
         for (; end % kernels_.tile_double; ++end) {
@@ -394,11 +318,13 @@ class Worker {
     const Units& units_;
     const PairKernels& kernels_;
     const CurveOrder& order_;
+    CurveStore& store_;
     int64_t block_, first_ = 0, count_ = 0;
     int shared_, origin_ = 0;  // origin_: the first object of the packs at hand
     double log_k_;
     PackedObjects objects_;
-    PackedCurves curves_;
+    PackedCurves* curves_ = nullptr;
+    std::unique_ptr<PackedCurves> scratch_;
     Scores<double> double_;
     Scores<float> float_;
     struct Screened {
@@ -438,18 +364,19 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
         order.places.resize(order.curves.size());
         for (size_t i = 0; i < order.curves.size(); ++i) order.places[size_t(order.curves[i])] = int32_t(i);
     }
+    CurveStore store(in, units, kernels, order, curves);
     std::mutex mutex;
     Blocks blocks((in.n + objects - 1) / objects, options.interrupted);
     blocks.run(options.n_threads, [&](Blocks& queue) {
-        Worker worker(in, units, kernels, options, order, curves);
+        Worker worker(in, units, kernels, options, order, store);
         PairReport report;
         for (int64_t block; queue.next(block);) {
             worker.pack(block * objects, std::min(in.n, (block + 1) * objects), only_double);
-            for (int64_t first = 0; first < sample; first += curves)
-                worker.score(first, curves, true, [&](Span<Pack> packs) { worker.find_reference(packs); });
-            for (int64_t first = 0; first < in.k; first += curves) {
+            for (int64_t c = 0; c < sample / curves; ++c)
+                worker.score(c, true, [&](Span<Pack> packs) { worker.find_reference(packs); });
+            for (int64_t c = 0; c * curves < in.k; ++c) {
                 queue.check();
-                worker.score(first, std::min(curves, in.k - first), false, [&](Span<Pack> packs) { use(worker, packs, report); });
+                worker.score(c, false, [&](Span<Pack> packs) { use(worker, packs, report); });
             }
             finish(worker);
         }

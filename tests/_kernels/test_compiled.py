@@ -28,11 +28,11 @@ CHOICES: dict[str, dict[str, object]] = {
 
 
 def assert_follows(found: np.ndarray, exact: np.ndarray, arguments: Arguments) -> None:
-    """1e-10 nats a point by screening; a few roundings for each of the points, of the size of the terms."""
+    """1e-9 nats a point by screening; a few roundings for each of the points, of the size of the terms."""
     np.testing.assert_array_equal(np.isneginf(found), np.isneginf(exact))
     finite = np.isfinite(exact)
     points = np.asarray(arguments["d"]).shape[1]
-    allowed = 1e-10 * max(10, points) + 4 * np.finfo(float).eps * (points + 10) * rounding_scale(arguments, exact)
+    allowed = 1e-9 * points + 4 * np.finfo(float).eps * (points + 10) * rounding_scale(arguments, exact)
     assert np.all(np.abs(found[finite] - exact[finite]) <= allowed[finite])
 
 
