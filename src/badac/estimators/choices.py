@@ -7,7 +7,7 @@ from typing import Any
 
 from badac.anomalies import AnomalyModel, Broad, Contamination, Deviations, TopHat
 from badac.classes import ClassModel, GaussianProcess, Instances
-from badac.noise import Gaussian, Noise, Outliers, Poisson, Student
+from badac.noise import AutoNoise, Correlated, Gaussian, Noise, Outliers, Poisson, Student
 
 CLASS_MODELS: dict[str, Callable[[], ClassModel]] = {
     "auto": Instances,
@@ -15,7 +15,9 @@ CLASS_MODELS: dict[str, Callable[[], ClassModel]] = {
     "gp": GaussianProcess,
 }
 NOISE_MODELS: dict[str, Callable[[], Noise]] = {
+    "auto": AutoNoise,
     "gaussian": Gaussian,
+    "correlated": Correlated,
     "outliers": Outliers,
     "student": Student,
     "poisson": Poisson,
