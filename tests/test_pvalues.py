@@ -52,7 +52,7 @@ def test_uniform_whatever_the_score_and_the_noise(rng: np.random.Generator) -> N
         score = rng.standard_normal(n) * np.exp(level) + 5.0 * kind - 3.0 * level
         posterior = np.log(np.where(kind[:, None] == [0, 1], 0.9, 0.1))
         strata = Strata.of(level, kind, 4000, 2)
-        assert strata.edges.size == 2
+        assert strata.edges.size >= 2
         calibration = Calibration.of(score[10:], level[10:], posterior[10:], strata)
         found.append(calibration.pvalues(score[:10], level[:10], posterior[:10]))
         label.append(kind[:10] * 2 + (level[:10] > 0.5 * np.log(8.0)))

@@ -40,6 +40,8 @@ class Bump:
         Prior standard deviation of the height, in units of the error with which it would be measured.
     step : float
         Distance of neighbouring places, in units of the width.
+    widest : float
+        Largest width, in units of the range of the coordinates.
     components : int
         Number of components of the class's mixture that are tried per object.
     shapes : (m, p)
@@ -50,6 +52,7 @@ class Bump:
 
     signal_to_noise: float = 5.0
     step: float = 0.7
+    widest: float = 0.1
     components: int = 2
     shapes: FloatArray | None = None
     places: FloatArray | None = None
@@ -66,7 +69,7 @@ class Bump:
                 widths=np.zeros(m),
                 ground=ground,
             )
-        places, widths = bump_grid(ground.where, self.step)
+        places, widths = bump_grid(ground.where, self.step, self.widest)
         shapes = bumps(ground.where, places, widths)
         # A place between two distant points, at which no bump would be seen.
         seen = shapes.max(axis=0) > 0.5
@@ -180,11 +183,16 @@ def averaged(ratio: FloatArray, log_share: FloatArray, signal_to_noise: float) -
     (n,)
         Log Bayes factor; 0 for an object that can show no bump.
     """
-    squared = signal_to_noise**2
+    exponent = log_bayes_factor(ratio, signal_to_noise)
     told = ~np.isnan(ratio)
-    exponent = 0.5 * squared / (1.0 + squared) * ratio**2
-    exponent = np.where(told, exponent, -np.inf)
     count = told.sum(axis=2)
+    exponent = np.where(told, exponent, -np.inf)
     of_component = logsumexp_rows(exponent.reshape(-1, ratio.shape[2])).reshape(count.shape)
-    of_component -= np.log(np.maximum(count, 1)) + 0.5 * np.log1p(squared)
+    of_component -= np.log(np.maximum(count, 1))
     return logsumexp_rows(np.where(count > 0, of_component, 0.0) + log_share)
+
+
+def log_bayes_factor(ratio: FloatArray, signal_to_noise: float) -> FloatArray:
+    """Log Bayes factor of a bump with this signal-to-noise ratio (any shape) against none."""
+    squared = signal_to_noise**2
+    return np.asarray(0.5 * squared / (1.0 + squared) * ratio**2 - 0.5 * np.log1p(squared))

@@ -53,6 +53,8 @@ class Deviations:
         After `fit`: the known classes as the hypotheses see them.
     log_prior : (k,)
         Of the known classes.
+    ground : Ground
+        After `fit`: what the hypotheses share.
     box : TopHat or None
         After `fit` on objects with points of their own, which no factor model describes: the paper's anomaly instead.
     """
@@ -61,6 +63,7 @@ class Deviations:
     shares: tuple[float, ...] = (0.8, 0.15, 0.05)
     classes: tuple[Described, ...] = ()
     log_prior: FloatArray | None = None
+    ground: Ground | None = None
     box: TopHat | None = None
 
     def __post_init__(self) -> None:
@@ -89,7 +92,7 @@ class Deviations:
         )
         ground = Ground.of(coordinates(known.training, rng), classes, known.surroundings)
         fitted = tuple(hypothesis.fit(ground) for hypothesis in self.hypotheses)
-        return replace(self, hypotheses=fitted, classes=classes, log_prior=known.log_prior)
+        return replace(self, hypotheses=fitted, classes=classes, log_prior=known.log_prior, ground=ground)
 
     def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
         assert self.log_prior is not None, "fit first"

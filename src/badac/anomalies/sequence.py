@@ -24,7 +24,6 @@ _MARGIN = 0.05
 # Terms of the spectrum below this share of the first are left out.
 _SPECTRUM_ENDS = 1e-2
 _WIDTH_RATIO = 2.5
-_WIDEST_BUMP = 0.1
 
 
 def coordinates(training: Measurements, rng: np.random.Generator) -> FloatArray | None:
@@ -78,8 +77,8 @@ def cosines(where: FloatArray, count: int) -> FloatArray:
     return np.asarray(waves)
 
 
-def bump_grid(where: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
-    """Return (p,) places and (p,) widths: from a point's own width to a tenth of the range, by factors of 2.5.
+def bump_grid(where: FloatArray, step: float, widest: float) -> tuple[FloatArray, FloatArray]:
+    """Return (p,) places and (p,) widths: from a point's own width to the widest, by factors of 2.5.
 
     Parameters
     ----------
@@ -87,11 +86,13 @@ def bump_grid(where: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
         Coordinates in [0, 1].
     step : float
         Distance of neighbouring places in units of the width.
+    widest : float
+        In units of the range of the coordinates.
     """
     gaps = np.diff(np.unique(where))
     spacing = float(np.median(gaps))
     narrowest = 1.2 * spacing
-    count = 1 + max(0, int(np.floor(np.log(_WIDEST_BUMP / narrowest) / np.log(_WIDTH_RATIO) + 1e-9)))
+    count = 1 + max(0, int(np.floor(np.log(widest / narrowest) / np.log(_WIDTH_RATIO) + 1e-9)))
     places, widths = [], []
     for width in narrowest * _WIDTH_RATIO ** np.arange(count):
         number = max(2, int(np.ceil(1.0 / max(width * step, spacing))) + 1)

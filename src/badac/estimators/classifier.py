@@ -11,12 +11,13 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from badac.anomalies import AnomalyModel, Known
+from badac.anomalies import AnomalyModel, Deviations, Known
 from badac.classes import ClassModel, Surroundings
 from badac.data.measurements import Measurements, concatenate
 from badac.estimators.choices import ANOMALY_MODELS, CLASS_MODELS, NOISE_MODELS, choose
 from badac.estimators.door import to_measurements, warn_if_errors_are_missing
 from badac.evidence import log_evidence
+from badac.explain import Explanation, explain
 from badac.learned import learn_noise
 from badac.noise import Noise, noise_of_class
 from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
@@ -40,7 +41,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     noise : {"gaussian"} or Noise
         How measurements scatter.
     anomaly : {"auto", "tophat", "broad", "contamination", "evidence"} or AnomalyModel
-        What an anomaly is. "evidence": no anomaly class, rank by the total evidence of the known classes.
+        What an anomaly is. "auto": something else entirely, or a known class plus a bump or a smooth deviation
+        (`badac.anomalies.Deviations`). "tophat", "broad", "contamination": the paper's. "evidence": no anomaly class,
+        rank by the total evidence of the known classes.
     priors : None, "uniform", mapping or sequence
         Prior probabilities of the known classes; the training frequencies by default.
     anomaly_prior : float
@@ -86,6 +89,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     training_label_: npt.NDArray[Any]
     surroundings_: Surroundings
     _held_out: tuple[BADACClassifier, Calibration] | None = None
+    _explaining: Deviations | None = None
 
     def __init__(
         self,
@@ -184,6 +188,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.training_ = objects
         self.training_label_ = label
         self._held_out = None
+        self._explaining = None
         return self
 
     # -- the known classes -------------------------------------------------------------------------------------------
@@ -265,6 +270,21 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return table if fdr is None else table.discoveries(self._pvalue(objects), fdr)
 
+    def explain(self, X: Any, *, X_err: Any = None) -> Explanation:
+        """Say why objects are strange: which points, which window, and what they should have looked like.
+
+        With an `anomaly` other than "auto" the classes are described for this on the first call.
+        """
+        objects = self._objects(X, X_err)
+        return explain(
+            objects,
+            self._described(),
+            self.training_,
+            self.training_label_,
+            self.classes_,
+            self.surroundings_,
+        )
+
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def _objects(self, X: Any, X_err: Any) -> Measurements:
@@ -282,6 +302,23 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return -known
         anomaly = self.anomaly_model_.log_evidence(objects, evidence, n_threads=n_threads(self.n_jobs))
         return anomaly_log_odds(anomaly, known, self.anomaly_prior)
+
+    def _described(self) -> Deviations:
+        if isinstance(self.anomaly_model_, Deviations):
+            return self.anomaly_model_
+        if self._explaining is None:
+            label = np.searchsorted(self.classes_, self.training_label_).astype(np.int64)
+            known = Known(
+                self.training_,
+                label,
+                self.class_models_,
+                self.class_log_prior_,
+                self.anomaly_prior,
+                self.noise_,
+                self.surroundings_,
+            )
+            self._explaining = Deviations().fit(known, np.random.default_rng(0))
+        return self._explaining
 
     def _pvalue(self, objects: Measurements) -> FloatArray:
         # Not part of the fitted state: whoever wants no p-values pays nothing, and a loaded model makes it again.
