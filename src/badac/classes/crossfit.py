@@ -18,10 +18,12 @@ from badac.classes.latent import Latent, blocks, products, project, weigh
 from badac.classes.mixture import Mixture, logsumexp_rows
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.plan import Plan
+from badac.classes.tails import Tails
 from badac.data.measurements import Measurements
 
 _FOLDS = 5
 _SMALL = 400
+_TO_WEIGH_WITH = 1000
 
 Learn = Callable[[Measurements, Surroundings, Plan, np.random.Generator], tuple[Factor, Mixture | Curves]]
 
@@ -34,26 +36,43 @@ def leave_out_evidence(
     density: Mixture | Curves,
     rng: np.random.Generator,
     learn: Learn,
-) -> FloatArray:
-    """Return (k,): log evidence of each member under the class learned from others; -inf for an only member."""
+) -> tuple[FloatArray, Tails]:
+    """Evidence of each member under the class learned from others, and the widths that this evidence asks for.
+
+    Returns
+    -------
+    evidence : (k,)
+        -inf for an only member.
+    tails : Tails
+    """
     n = members.n_objects
     if n == 1:
-        return np.array([-np.inf])
+        return np.array([-np.inf]), Tails.none(members.n_points)
+    every = Tails.all(around)
     if n > _SMALL:
+        some = (
+            members[np.sort(rng.choice(n, _TO_WEIGH_WITH, replace=False))] if n > _TO_WEIGH_WITH else members
+        )
+        tails = every.weighted(every.log_evidence_by_width(some, factor, density))
         latent = project(members, factor.mean, factor.factors, factor.psi)
-        if isinstance(density, Curves):
-            own = density.log_evidence(latent)
-        else:
-            own = without_own_share(latent, density)
-        return np.asarray(own - pull(members, factor, latent))
-    out = np.empty(n)
+        own = (
+            without_own_share(latent, density)
+            if isinstance(density, Mixture)
+            else density.log_evidence(latent)
+        )
+        if len(tails.weights) > 1:
+            wider = Tails(tails.variances[1:], tails.weights[1:])
+            widths = np.column_stack([own, wider.log_evidence_by_width(members, factor, density)])
+            own = tails.combine(widths)
+        return np.asarray(own - pull(members, factor, latent)), tails
+    widths = np.empty((n, len(every.weights)))
     fold = rng.permutation(n) % min(_FOLDS, n)
     for which in range(int(fold.max()) + 1):
-        others = members[fold != which]
-        refitted, shape = learn(others, around, plan, rng)
-        latent = project(members[fold == which], refitted.mean, refitted.factors, refitted.psi)
-        out[fold == which] = shape.log_evidence(latent)
-    return out
+        refitted, shape = learn(members[fold != which], around, plan, rng)
+        widths[fold == which] = every.log_evidence_by_width(members[fold == which], refitted, shape)
+    tails = every.weighted(widths)
+    kept = np.isin(every.variances[:, 0], tails.variances[:, 0])
+    return tails.combine(widths[:, kept]), tails
 
 
 def without_own_share(latent: Latent, density: Mixture) -> FloatArray:

@@ -41,6 +41,10 @@ class Factor:
     def rank(self) -> int:
         return int(self.factors.shape[1])
 
+    def widened(self, variance: FloatArray) -> Factor:
+        """Return the same model with more variance (m,) at every point."""
+        return Factor(self.mean, self.factors, self.psi + variance)
+
 
 @dataclass(frozen=True, eq=False)
 class FactorSums:
@@ -144,15 +148,14 @@ def maximise(sums: FactorSums, factor: Factor, around: Surroundings) -> Factor:
 
 def psi_step(sums: FactorSums, psi: FloatArray, around: Surroundings) -> FloatArray:
     """Scoring step for psi (m,), drawn to the points' common mean, with the prior member added."""
-    safe = np.maximum(sums.weight_squared, 1e-300)
-    raw = psi + (sums.misfit - sums.weight) / safe
-    unit = np.maximum(sums.weight, 1e-300) / safe
     seen = sums.weight > 0
-    share = drawn_together((raw / unit)[seen], (2.0 * safe / np.maximum(sums.weight, 1e-300) ** 2)[seen])
-    learned = np.zeros_like(psi)
-    learned[seen] = np.maximum(share, 0.0) * unit[seen]
+    weight, squared = sums.weight[seen], sums.weight_squared[seen]
+    raw = psi[seen] + (sums.misfit[seen] - weight) / squared
+    unit = weight / squared
+    learned, count = np.zeros_like(psi), np.zeros_like(psi)
     # How many members' worth of information there is about psi at the point.
-    count = np.where(seen, sums.weight**2 / safe, 0.0)
+    count[seen] = weight * unit
+    learned[seen] = np.maximum(drawn_together(raw / unit, 2.0 / count[seen]), 0.0) * unit
     return with_prior_member(learned, count, around)
 
 

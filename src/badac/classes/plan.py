@@ -29,6 +29,8 @@ class Plan:
     ----------
     rank : int
         Number of factors.
+    floor : float
+        Least variance of every point, in units of the surroundings' variance (`badac.classes.rank.choose_rank`).
     penalty : float
         Smoothness of mean and factors along the points (`badac.classes.smoothness`); 0 for none.
     shape : Shape
@@ -42,6 +44,7 @@ class Plan:
     """
 
     rank: int
+    floor: float
     penalty: float
     shape: Shape
     chosen_with: int
@@ -75,24 +78,23 @@ def make_plan(
     -------
     Plan
     """
-    evidence = np.zeros(1)
     chosen, total = rank, members.n_objects
     members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
-    if chosen is None:
-        chosen, evidence = choose_rank(members, around, rng)
+    found_rank, floor, evidence = choose_rank(members, around, rng)
+    chosen = found_rank if chosen is None else chosen
     members = _some(members, _MEMBERS_TO_CHOOSE_WITH, rng)
     n = members.n_objects
     if n < 6:
         fixed = Shape("gaussian" if shape == "auto" else shape)
-        return Plan(chosen, 0.0, fixed, n, evidence, (), np.zeros(0))
+        return Plan(chosen, floor, 0.0, fixed, n, evidence, (), np.zeros(0))
     fold = rng.permutation(n) % 3
     learned, held_out = members[fold > 0], members[fold == 0]
     count = learned.n_objects
     spectrum = Spectrum.of(learned, around, chosen + _MORE_FACTORS[-1])
     noise = spectrum.moments.noise
-    penalty = choose_penalty(spectrum.factor(chosen), noise, count, held_out)
+    penalty = choose_penalty(spectrum.factor(chosen).widened(floor * around.scale**2), noise, count, held_out)
     if shape != "auto":
-        return Plan(chosen, penalty, Shape(shape), count, evidence, (), np.zeros(0))
+        return Plan(chosen, floor, penalty, Shape(shape), count, evidence, (), np.zeros(0))
     best, tried = Shape("gaussian"), {}
     top = -np.inf
     for more in _MORE_FACTORS if rank is None else (0,):
@@ -102,7 +104,7 @@ def make_plan(
             or (more and best.kind == "gaussian")
         ):
             break
-        factor = _start(learned, spectrum, chosen + more, around, penalty)
+        factor = _start(learned, spectrum, chosen + more, around, penalty).widened(floor * around.scale**2)
         known = project(learned, factor.mean, factor.factors, factor.psi)
         unknown = project(held_out, factor.mean, factor.factors, factor.psi)
         found, at_rank = choose_shape(known, unknown, rng, least=best.n_components)
@@ -113,7 +115,7 @@ def make_plan(
         best, top, final = found, max(top, at_rank[str(found)]), chosen + more
     if tried:
         chosen = final
-    return Plan(chosen, penalty, best, count, evidence, tuple(tried), np.array(list(tried.values())))
+    return Plan(chosen, floor, penalty, best, count, evidence, tuple(tried), np.array(list(tried.values())))
 
 
 def _some(members: Measurements, count: int, rng: np.random.Generator) -> Measurements:

@@ -29,10 +29,11 @@ from badac.classes.latent import Latent, project
 from badac.classes.mixture import Mixture
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.plan import Plan, make_plan
-from badac.classes.rank import Spectrum
+from badac.classes.rank import Spectrum, seen_clearly
 from badac.classes.reconstruction import reconstruct
 from badac.classes.sites import as_gaussian, gaussian_sites, has_widths, see
 from badac.classes.smoothness import smoothed
+from badac.classes.tails import Tails
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 
@@ -60,6 +61,8 @@ class Population:
         Covariance of the true values is ``factors factors' + diag psi``.
     density : Mixture or Curves
         Of the latent positions.
+    tails : Tails
+        Wider versions of the class for members that stray (`badac.classes.tails`).
     plan : Plan
         What was chosen (rank, smoothness, shape), with the held-out evidence of the alternatives.
     member_evidence : (k,)
@@ -74,6 +77,7 @@ class Population:
     factors: FloatArray | None = None
     psi: FloatArray | None = None
     density: Mixture | Curves | None = None
+    tails: Tails | None = None
     plan: Plan | None = None
     member_evidence: FloatArray | None = None
     noise: Noise | None = None
@@ -85,12 +89,12 @@ class Population:
         rng: np.random.Generator,
         surroundings: Surroundings | None = None,
     ) -> Self:
-        around = Surroundings.of(members) if surroundings is None else surroundings
+        around = seen_clearly(Surroundings.of(members) if surroundings is None else surroundings, members)
         # Under noise of several widths each point becomes a Gaussian one of the width it seems to have.
         gaussian = as_gaussian(members, noise, around, rng, rank=self.rank)
         plan = make_plan(gaussian, around, rng, rank=self.rank, shape=self.shape)
         factor, density = learn(gaussian, around, plan, rng)
-        evidence = leave_out_evidence(gaussian, around, plan, factor, density, rng, learn)
+        evidence, tails = leave_out_evidence(gaussian, around, plan, factor, density, rng, learn)
         if has_widths(noise):
             evidence = evidence + gaussian_sites(members, factor, noise).log_constant
         return replace(
@@ -100,18 +104,27 @@ class Population:
             psi=factor.psi,
             density=density,
             plan=plan,
+            tails=tails,
             member_evidence=evidence,
             noise=noise,
         )
 
     def latent(self, objects: Measurements) -> Latent:
         """Reduce objects to their likelihoods in the class's latent space."""
+        return see(objects, self.factor, self.noise)
+
+    @property
+    def factor(self) -> Factor:
+        """The Gaussian summary: mean, factors and psi together."""
         assert self.mean is not None and self.factors is not None and self.psi is not None, "fit first"
-        return see(objects, Factor(self.mean, self.factors, self.psi), self.noise)
+        return Factor(self.mean, self.factors, self.psi)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
-        assert self.density is not None, "fit first"
-        return self.density.log_evidence(self.latent(objects), n_threads=n_threads)
+        assert self.density is not None and self.tails is not None, "fit first"
+        widths = self.tails.log_evidence_by_width(
+            objects, self.factor, self.density, self.noise, n_threads=n_threads
+        )
+        return self.tails.combine(widths)
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         del n_threads
@@ -120,9 +133,8 @@ class Population:
 
     def reconstruct(self, objects: Measurements) -> Measurements:
         """Return what each object should have looked like as a member of the class, without noise: mean and sigma."""
-        assert self.mean is not None and self.factors is not None and self.psi is not None, "fit first"
-        assert self.density is not None
-        return reconstruct(objects, Factor(self.mean, self.factors, self.psi), self.density)
+        assert self.density is not None, "fit first"
+        return reconstruct(objects, self.factor, self.density)
 
 
 def learn(
@@ -140,7 +152,7 @@ def learn(
     factor = smoothed(factor, spectrum.moments.noise, n, plan.penalty)
     # The mean is known to its own error only: in a small class that is part of the spread.
     error = (spectrum.moments.noise + factor.psi) / np.maximum(spectrum.moments.count * n / len(first), 1.0)
-    factor = Factor(factor.mean, factor.factors, factor.psi + error)
+    factor = factor.widened(error + plan.floor * around.scale**2)
     latent = project(first, factor.mean, factor.factors, factor.psi)
     density = plan.shape.for_members(len(first), plan.chosen_with).learn(latent, rng)
     if isinstance(density, Mixture):

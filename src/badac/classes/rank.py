@@ -8,7 +8,7 @@ largest evidence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
@@ -17,9 +17,11 @@ from badac.classes.factor import Factor, drawn_together, with_prior_member
 from badac.classes.latent import project
 from badac.classes.model import FloatArray, Surroundings
 from badac.data.measurements import Measurements
+from badac.data.validation import BoolArray
 
 MAX_RANK = 30
 _PATIENCE = 3
+_FLOORS = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +43,7 @@ def moments(members: Measurements, around: Surroundings) -> Moments:
     observed = members.observed
     variance = np.where(observed, members.sigma, 0.0) ** 2
     values = np.where(observed, members.values, 0.0)
-    number = np.maximum(observed.sum(axis=0), 1)
-    weight = observed / (variance + around.scale**2)
-    mean, spread = _weighted(values, variance, weight)
-    guess = np.maximum(spread, 0.01 * variance.sum(axis=0) / number) + 1e-6 * around.scale**2
+    guess = population_variance(values, variance, observed, around)
     weight = observed * (guess / (guess + variance))
     total = weight.sum(axis=0)
     mean = np.where(total > 0, (weight * values).sum(axis=0) / np.maximum(total, 1e-300), around.centre)
@@ -61,11 +60,41 @@ def moments(members: Measurements, around: Surroundings) -> Moments:
     return Moments(mean, covariance, noise, count)
 
 
-def _weighted(values: FloatArray, variance: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    total = np.maximum(weight.sum(axis=0), 1e-300)
-    mean = (weight * values).sum(axis=0) / total
-    excess = (weight * ((values - mean) ** 2 - variance)).sum(axis=0) / total
-    return mean, np.maximum(excess, 0.0)
+def population_variance(
+    values: FloatArray, variance: FloatArray, observed: BoolArray, around: Surroundings
+) -> FloatArray:
+    """Variance (m,) of the true values at each point, from values (n, m) with noise variances (n, m).
+
+    Scoring steps for ``v`` in ``y ~ N(mean, v + sigma^2)`` from below, so that the best measured members decide first.
+    """
+    least = 1e-6 * around.scale**2
+    guess = least
+    for _ in range(5):
+        weight = observed / (guess + variance)
+        total = np.maximum(weight.sum(axis=0), 1e-300)
+        residual = values - (weight * values).sum(axis=0) / total
+        squared = np.maximum((weight**2).sum(axis=0), 1e-300)
+        step = ((weight * residual) ** 2).sum(axis=0) - total
+        guess = np.maximum(guess + step / squared, least)
+    return np.asarray(guess)
+
+
+def seen_clearly(around: Surroundings, members: Measurements) -> Surroundings:
+    """Return the surroundings with a scale that hopelessly noisy objects have not blown up.
+
+    The scale of all training objects contains their noise. Where the class's own well measured members say that errors and
+    spread are much smaller, ten times what they say is enough. Points with exact members keep the scale as it is.
+    """
+    observed = members.observed
+    variance = np.where(observed, members.sigma, 0.0) ** 2
+    values = np.where(observed, members.values, 0.0)
+    spread = population_variance(values, variance, observed, around)
+    exact = ((variance == 0.0) & observed).any(axis=0) | ~observed.any(axis=0)
+    precision = np.divide(observed, variance, out=np.zeros_like(variance), where=variance > 0)
+    mean_precision = precision.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    typical = spread + 1.0 / np.where(exact, 1.0, mean_precision)
+    scale = np.where(exact, around.scale, np.minimum(around.scale, 10.0 * np.sqrt(typical)))
+    return replace(around, scale=scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,30 +140,34 @@ class Spectrum:
 
 def choose_rank(
     members: Measurements, around: Surroundings, rng: np.random.Generator
-) -> tuple[int, FloatArray]:
+) -> tuple[int, float, FloatArray]:
     """Grow the rank while members that were held out gain evidence, beyond the standard error of the gain.
 
     Returns
     -------
     rank : int
-    gains : (ranks tried,)
+    floor : float
+        Variance that every point has at least, in units of the surroundings' variance: 0 unless held-out members stray
+        where the others agree, as they do when values are exact.
+    evidence : (ranks tried,)
         Mean held-out log evidence per member at rank 0, 1, 2, ...
     """
     n = members.n_objects
     limit = min(MAX_RANK, members.n_points - 1, n // 3)
     if limit < 1:
-        return 0, np.zeros(1)
+        return 0, 0.0, np.zeros(1)
     fold = folds(n, rng)
     spectra = [Spectrum.of(members[fold != k], around, limit) for k in range(int(fold.max()) + 1)]
     # Large classes are split once: the second part would say the same.
     spectra = spectra[:1] if n > 500 else spectra
     held_out = [members[fold == k] for k in range(len(spectra))]
+    floor = _choose_floor(spectra, held_out, around, min(limit, 5))
     means: list[float] = []
     chosen, best = 0, np.empty(0)
     for rank in range(limit + 1):
         parts = []
         for spectrum, objects in zip(spectra, held_out, strict=True):
-            factor = spectrum.factor(rank)
+            factor = spectrum.factor(rank).widened(floor * around.scale**2)
             parts.append(project(objects, factor.mean, factor.factors, factor.psi).gaussian_log_evidence())
         evidence = np.concatenate(parts)
         means.append(float(evidence.mean()))
@@ -143,7 +176,25 @@ def choose_rank(
             chosen, best = rank, evidence
         elif rank - chosen >= _PATIENCE:
             break
-    return chosen, np.array(means)
+    return chosen, floor, np.array(means)
+
+
+def _choose_floor(
+    spectra: list[Spectrum], held_out: list[Measurements], around: Surroundings, rank: int
+) -> float:
+    """Return the floor under which held-out members have the largest evidence, beyond the standard error of the gain."""
+    chosen, best = 0.0, np.empty(0)
+    for floor in _FLOORS:
+        parts = []
+        for spectrum, objects in zip(spectra, held_out, strict=True):
+            factor = spectrum.factor(rank).widened(floor * around.scale**2)
+            parts.append(project(objects, factor.mean, factor.factors, factor.psi).gaussian_log_evidence())
+        evidence = np.concatenate(parts)
+        if floor == 0.0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):
+            chosen, best = floor, evidence
+        elif (evidence - best).mean() < 0.0:
+            break
+    return chosen
 
 
 def folds(n: int, rng: np.random.Generator) -> FloatArray:

@@ -1,0 +1,74 @@
+"""Members that stray further than a Gaussian ``psi`` allows: a class with several widths.
+
+    P(d | class) = sum_t w_t P(d | psi + t scale^2)
+
+with ``scale`` the spread of all training objects at each point. On data that follow the model all weight falls on ``t = 0`` and
+the other widths are dropped. Where a few members are far off (a stroke of the pen where no other member has one, a
+catalogue value from another source), the wide ones earn their weight by the evidence of members that were left out, and
+such an object is then rare instead of impossible: that keeps the probabilities honest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from badac.classes.bandwidth import Curves, best_weights
+from badac.classes.factor import Factor
+from badac.classes.mixture import Mixture, logsumexp_rows
+from badac.classes.model import FloatArray, Surroundings
+from badac.classes.sites import see
+from badac.data.measurements import Measurements
+from badac.noise.model import Noise
+
+WIDTHS = (0.0, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Tails:
+    """Added variances (t, m) and their weights (t,); the first is zero for all points."""
+
+    variances: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def none(cls, n_points: int) -> Tails:
+        return cls(np.zeros((1, n_points)), np.ones(1))
+
+    @classmethod
+    def all(cls, around: Surroundings) -> Tails:
+        """Return every width, weighted alike."""
+        count = len(WIDTHS)
+        return cls(np.outer(WIDTHS, around.scale**2), np.full(count, 1.0 / count))
+
+    def weighted(self, log_evidence: FloatArray) -> Tails:
+        """Weigh the widths by the members' left-out evidence under each of them (k, t); the useless ones leave.
+
+        A width stays if it explains two members or more.
+        """
+        weights = best_weights(log_evidence)
+        kept = weights * len(log_evidence) > 2.0
+        kept[0] = True
+        return Tails(self.variances[kept], weights[kept] / weights[kept].sum())
+
+    def log_evidence_by_width(
+        self,
+        objects: Measurements,
+        factor: Factor,
+        density: Mixture | Curves,
+        noise: Noise | None = None,
+        *,
+        n_threads: int = 1,
+    ) -> FloatArray:
+        """Return (n, t): log P(d | class) under each width alone."""
+        out = np.empty((objects.n_objects, len(self.weights)))
+        for column, extra in enumerate(self.variances):
+            latent = see(objects, factor.widened(extra), noise)
+            out[:, column] = density.log_evidence(latent, n_threads=n_threads)
+        return out
+
+    def combine(self, log_evidence: FloatArray) -> FloatArray:
+        """Average the evidence (n, t) over the widths -> (n,)."""
+        with np.errstate(divide="ignore"):
+            return logsumexp_rows(log_evidence + np.log(self.weights))
