@@ -194,3 +194,14 @@ def test_the_ranking_is_a_table() -> None:
     assert first["rank"] == 1 and first["object"] == ranking.objects[0]
     frame = pytest.importorskip("pandas") and ranking.head(5).to_frame()
     assert frame.shape == (5, 6)
+
+
+def test_diagnose_needs_no_fit_and_names_a_family(rng: np.random.Generator) -> None:
+    model = BADACClassifier(random_state=0)
+    truth = np.repeat([[0.0], [3.0]], 100, axis=0) + np.zeros((200, 8))
+    bad = rng.random(truth.shape) < 0.2
+    X = Measurements(truth + np.where(bad, 5.0, 1.0) * 0.3 * rng.normal(size=truth.shape), 0.3)
+    diagnosis = model.diagnose(X, np.repeat([0, 1], 100))
+    assert diagnosis.best == "outliers"
+    assert "outlier" in diagnosis.advice
+    assert not hasattr(model, "classes_") and not hasattr(model, "n_features_in_")

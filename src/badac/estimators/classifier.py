@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from badac.anomalies import AnomalyModel, Deviations, Known
 from badac.classes import ClassModel, Surroundings
 from badac.data.measurements import Measurements, concatenate
+from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import ANOMALY_MODELS, CLASS_MODELS, NOISE_MODELS, choose
 from badac.estimators.door import to_measurements, warn_if_errors_are_missing
 from badac.evidence import log_evidence
@@ -284,6 +285,15 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.classes_,
             self.surroundings_,
         )
+
+    def diagnose(self, X: Any, y: Any, *, X_err: Any = None) -> Diagnosis:
+        """Say whether the noise model holds for labelled objects: families compared by evidence, residuals, advice.
+
+        Needs no fit, and changes nothing.
+        """
+        objects = to_measurements(clone(self), X, X_err, reset=True)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        return diagnose(objects, _labels(y, objects), rng)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
