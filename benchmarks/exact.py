@@ -55,6 +55,10 @@ def evidence(train: Measurements, label: np.ndarray, test: Measurements, n_threa
     return np.column_stack([model.log_evidence(test, n_threads=n_threads) for model in models])
 
 
+def outlier_factor(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    return LocalOutlierFactor(novelty=True, contamination=0.01).fit(train).score_samples(test)
+
+
 def measured(job: Callable[[], object], repeats: int) -> tuple[float, float]:
     """Best CPU and clock seconds."""
     cpu = clock = float("inf")
@@ -66,7 +70,9 @@ def measured(job: Callable[[], object], repeats: int) -> tuple[float, float]:
     return cpu, clock
 
 
-def worst_error(train: Measurements, label: np.ndarray, test: Measurements, found: np.ndarray, n_objects: int = 12) -> float:
+def worst_error(
+    train: Measurements, label: np.ndarray, test: Measurements, found: np.ndarray, n_objects: int = 12
+) -> float:
     """Largest relative error of the log evidence against the definition in extended precision, on a few objects."""
     wide, worst = np.longdouble, 0.0
     for row in np.linspace(0, len(test) - 1, n_objects).astype(int):
@@ -88,7 +94,9 @@ def share_in_double(train: Measurements, label: np.ndarray, test: Measurements) 
         members = train[label == name]
         shared = (members.sigma == members.sigma[0]).all()
         sigma = members.sigma[:1] if shared else members.sigma
-        report = compiled.pair_logsumexp_with(Pairs.of(some.values, some.sigma, members.values, sigma, 0.0))[1]
+        report = compiled.pair_logsumexp_with(Pairs.of(some.values, some.sigma, members.values, sigma, 0.0))[
+            1
+        ]
         in_double += report["survived"] + report["in_double"]
     return in_double / (len(some) * len(train))
 
@@ -109,7 +117,9 @@ before = peak()  # the inputs were made without temporaries, so this is their si
 pair_logsumexp(d, d_sigma, y, y_sigma, n_threads={n_threads})
 print(peak() - before)
 """
-    return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+    return float(
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    )
 
 
 def compare(noise: str, size: int, repeats: int) -> list[dict[str, object]]:
@@ -120,8 +130,7 @@ def compare(noise: str, size: int, repeats: int) -> list[dict[str, object]]:
         train, label = curves(size, noise, shared, rng)
         test, _ = curves(size, noise, shared, rng)
         if not shared:
-            lof = LocalOutlierFactor(novelty=True, contamination=0.01)
-            lof_seconds, _ = measured(lambda t=train, o=test: lof.fit(t.values).score_samples(o.values), repeats)
+            lof_seconds, _ = measured(lambda t=train, o=test: outlier_factor(t.values, o.values), repeats)
             rows.append({"noise": noise, "what": "LOF, fit + score", "seconds": lof_seconds, "ratio": 1.0})
         cpu, clock = measured(lambda t=train, k=label, o=test: evidence(t, k, o), repeats)
         _, clock_two = measured(lambda t=train, k=label, o=test: evidence(t, k, o, 2), repeats)
@@ -146,10 +155,24 @@ def table(rows: list[dict[str, object]]) -> str:
         "noise": "{}", "what": "{}", "seconds": "{:.2f}", "ratio": "{:.2f}", "ns_per_feature": "{:.3f}", "limit_ns": "{:.3f}",
         "two_threads": "{:.2f}", "in_double": "{:.3f}", "relative_error": "{:.1e}",
     }  # fmt: skip
-    titles = ["noise", "", "CPU s", "of LOF", "ns per feature of a pair", "limit in double", "2 threads", "in double", "error"]
+    titles = [
+        "noise",
+        "",
+        "CPU s",
+        "of LOF",
+        "ns per feature of a pair",
+        "limit in double",
+        "2 threads",
+        "in double",
+        "error",
+    ]
     lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
     for row in rows:
-        lines.append("| " + " | ".join(form.format(row[name]) if name in row else "" for name, form in columns.items()) + " |")
+        lines.append(
+            "| "
+            + " | ".join(form.format(row[name]) if name in row else "" for name, form in columns.items())
+            + " |"
+        )
     return "\n".join(lines)
 
 
@@ -157,7 +180,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", type=int, default=15_000, help="training curves, and as many test objects")
     parser.add_argument("--repeats", type=int, default=2, help="the best of so many")
-    parser.add_argument("--noise", nargs="+", default=["released", "printed"], choices=["released", "printed"])
+    parser.add_argument(
+        "--noise", nargs="+", default=["released", "printed"], choices=["released", "printed"]
+    )
     parser.add_argument("--no-memory", action="store_true", help="leave out the memory measurements")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
@@ -170,13 +195,20 @@ def main() -> None:
         memory["70 x 1,000,000 x 30"] = peak_memory(70, 1_000_000, 30, 1)
         memory["1,000,000 x 20 x 30"] = peak_memory(1_000_000, 20, 30, 1)
         memory["500 x 300 x 20,000"] = peak_memory(500, 300, 20_000, 2)
-    result = {"size": options.size, "instruction_set": compiled.levels()[0], "rows": rows, "memory_mb": memory}
+    result = {
+        "size": options.size,
+        "instruction_set": compiled.levels()[0],
+        "rows": rows,
+        "memory_mb": memory,
+    }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "exact.json").write_text(json.dumps(result, indent=1))
     if options.json:
         print(json.dumps(result, indent=1))
         return
-    print(f"{options.size} training curves, {options.size} test objects, {POINTS} points; {result['instruction_set']}\n")
+    print(
+        f"{options.size} training curves, {options.size} test objects, {POINTS} points; {result['instruction_set']}\n"
+    )
     print(table(rows))
     if memory:
         print("\n| objects x curves x points | MB above the inputs |\n|---|---|")

@@ -30,26 +30,31 @@ struct Span {
     T* end() const { return last; }
 };
 
-// What screening may change in a log-sum, in nats.
-double tolerance(int n_points) { return 1e-9 * std::max(1, n_points); }
+// What screening may change in a log-sum, in nats: 1e-8 of its size, but never below 1e-11. The size is known from the reference and
+// the number of curves, as far as it can still rise: should it rise more, then what was left in float before counts for nothing.
+double tolerance(const Evidence& e, double log_k, bool equal_weights) {
+    const double low = e.reference + e.constant - (equal_weights ? log_k : 0.0), high = low + log_k + 15.0;
+    return 1e-8 * std::max({low, -high, 1e-3});
+}
 
 // Which scores in float are good enough to be summed as they are.
 //
-// With u = 2^-24, A = sum_j (rounding of r_j)^2 / v_j (Cauchy-Schwarz) and the roundings of the products, a pair of true chi^2 = C
-// has a score within
-//     error = (2 sqrt(C A) + A + (2 m + 16) u C) / 2 + (3 m + 16) u
-// of the truth. C is taken 30 nats deeper than what can matter. Curves that stay in float with a mass F, relative to the best curve,
-// change the log-sum by at most F (exp(error) - 1), so a block of curves may leave F = tolerance / (exp(error) - 1) times its share
-// of the curves.
-Screening screen(const Evidence& e, int n_points, int64_t n_curves, double max_log_weight) {
-    const double u = 0x1p-24, m = n_points, allowed = tolerance(n_points);
-    const double deepest = std::log(double(n_curves) / allowed) + 2.0 * kWorstFloatError + 30.0;
+// Let u = 2^-24, the rounding of r_j be at most q_j standard deviations, and C the chi^2 of a pair. Its score in float is within
+//     error = 1/2 (value + 4 sqrt(2 m + 16) u C) + 4 sqrt(3 m + 16) u
+//     value = the smaller of 2 sqrt(C sum q_j^2) (Cauchy-Schwarz) and 7 sqrt(C max q_j^2), plus sum q_j^2
+// of the truth. The constants take the roundings of different operations as independent, and 14 or more of their standard deviations:
+// what is seen in a billion pairs is a third of it. Curves that stay in float with a mass F, relative to the best curve, change the
+// log-sum by at most F (exp(error) - 1), so a block of curves may leave F = tolerance / (exp(error) - 1) times its share of curves.
+Screening screen(const Evidence& e, int n_points, double log_k, double max_log_weight, double allowed) {
+    const double u = 0x1p-24, m = n_points;
+    const double deepest = log_k - std::log(allowed);  // nothing counts below
     const double best = e.reference - e.float_shift;
     const double c = std::max(0.0, 2.0 * (deepest - best + max_log_weight) - e.float_log_v_floor);
-    const double error = 0.5 * (2.0 * std::sqrt(c * e.value_error) + e.value_error + (2.0 * m + 16.0) * u * c) + (3.0 * m + 16.0) * u +
+    const double value = std::min(2.0 * std::sqrt(c * e.value_error), 7.0 * std::sqrt(c * e.worst_value_error)) + e.value_error;
+    const double error = 0.5 * (value + 4.0 * std::sqrt(2.0 * m + 16.0) * u * c) + 4.0 * std::sqrt(3.0 * m + 16.0) * u +
                          4.0 * u * (std::fabs(best) + deepest);
     const double change = std::expm1(std::max(error, allowed));
-    return {e.reference, error, allowed / change, std::log(double(n_curves) * change / allowed)};
+    return {e.reference, error, allowed / change, log_k + std::log(change / allowed)};
 }
 
 // Where fractions of one type are kept for a few packs and one block of curves, and one object's scores that count.
@@ -208,7 +213,7 @@ class Worker {
     float float_limit(const Pack& pack, int which) const {
         const Evidence& e = objects_.evidence[size_t(pack.first + which)];
         const double error = e.reference == e.screening.reference ? e.screening.error : kWorstFloatError;
-        const double depth = std::min(80.0, log_k_ - std::log(0.1 * tolerance(pack.n_points))) + 2.0 * error;
+        const double depth = std::min(80.0, log_k_ - std::log(0.1 * tolerance(e, log_k_, !in_.log_weights))) + 2.0 * error;
         return float(limit(e, e.reference - e.float_shift, depth, pack.n_float_groups > 1 ? 0.0 : e.float_log_v_floor));
     }
     template <class T>
@@ -249,7 +254,7 @@ class Worker {
     bool raise_reference_by_float(Pack& pack, Evidence& e, float best) {
         if (best == -std::numeric_limits<float>::infinity() && e.reference == -kInfinity) return false;
         raise_reference(e, double(best) + e.float_shift);
-        if (e.reference != e.screening.reference) e.screening = screen(e, pack.n_points, in_.k, units_.max_log_weight);
+        if (e.reference != e.screening.reference) e.screening = screen(e, pack.n_points, log_k_, units_.max_log_weight, tolerance(e, log_k_, !in_.log_weights));
         if (!(e.screening.error <= kWorstFloatError)) pack.can_screen = false;
         return true;
     }

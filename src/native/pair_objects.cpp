@@ -128,13 +128,15 @@ bool PackedObjects::group_rows(const std::vector<Range>& range, const int32_t* p
     return true;
 }
 
-// What bounds the error of a score in float: see `Screening` in pair.cpp.
+// What bounds the error of a score in float: see `screen` in pair.cpp.
 void PackedObjects::float_error(Evidence& e, const int32_t* point, int n_points, const std::vector<Range>& range) const {
     for (int p = 0; p < n_points; ++p) {
         const size_t j = size_t(point[p]);
         const double d = (in_.d[e.object * in_.m + point[p]] * units_.down[j] - units_.centre[j]) * units_.narrow[j];
         const double rounding = kFloatUnit * (std::fabs(d) + units_.reach[j]);
-        e.value_error += rounding * rounding / (std::exp2(range[size_t(p)].low) * units_.narrow[j] * units_.narrow[j]);
+        const double v = std::exp2(range[size_t(p)].low) * units_.narrow[j] * units_.narrow[j];
+        e.value_error += rounding * rounding / v;
+        e.worst_value_error = std::max(e.worst_value_error, rounding * rounding / v);
         if (!in_.y_sigma_shared) e.float_shift += 0.5 * kLog2 * units_.log2_narrow2[j];
     }
     e.float_log_v_floor = e.log_v_floor + 2.0 * e.float_shift;

@@ -1,13 +1,14 @@
 """The compiled core, called with checked arrays: the same numbers as `reference`, much faster.
 
-Twin: the functions of the same name in `badac._kernels.reference`. Precondition: none beyond theirs. Tolerance: 1e-10 nats, or
-1e-12 of the sum of the sizes of a match's terms (``r^2/v`` and ``log v`` over the points), whichever is larger.
+Twin: the functions of the same name in `badac._kernels.reference`. Precondition: none beyond theirs. Tolerance: matches agree
+to 1e-12 of the sizes of their terms; a log-sum to 1e-8 of itself or 1e-11 nats, whichever is larger, as a bound (what is
+seen is a thousandth of it).
 
 How it stays exact. The log-sum first scores every curve in single precision, with a bound on the error of each score, and
-computes again in double all those that could change the log-sum by more than 1e-10 nats together; where single precision
-cannot resolve the residuals, or most curves matter anyway, it works in double from the start. Pairs whose squares would
-overflow or vanish take a slow path. Two threads or another block size change nothing: threads not a bit, blocks below 1e-12
-apart from those 1e-10 nats.
+computes again in double all those that could change the log-sum by more than the tolerance together; where single precision
+cannot resolve the residuals, or most curves matter, it works in double from the start. Pairs whose squares would overflow
+or vanish take a slow path. Threads do not change a bit; other block sizes change rounding and what stays in single
+precision, so they keep the same tolerance. How it is fast is told in ``src/native/README.md``.
 
 The environment variable ``BADAC_SIMD`` (``baseline``, ``avx2``, ``avx512``) forces an instruction set, for tests.
 """
