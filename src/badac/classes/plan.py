@@ -29,8 +29,8 @@ class Plan:
     ----------
     rank : int
         Number of factors.
-    floor : float
-        Least variance of every point, in units of the surroundings' variance (`badac.classes.rank.choose_rank`).
+    floor : (m,)
+        Variance added to every point (`badac.classes.rank.choose_rank`).
     penalty : float
         Smoothness of mean and factors along the points (`badac.classes.smoothness`); 0 for none.
     shape : Shape
@@ -44,7 +44,7 @@ class Plan:
     """
 
     rank: int
-    floor: float
+    floor: FloatArray
     penalty: float
     shape: Shape
     chosen_with: int
@@ -92,7 +92,7 @@ def make_plan(
     count = learned.n_objects
     spectrum = Spectrum.of(learned, around, chosen + _MORE_FACTORS[-1])
     noise = spectrum.moments.noise
-    penalty = choose_penalty(spectrum.factor(chosen).widened(floor * around.scale**2), noise, count, held_out)
+    penalty = choose_penalty(spectrum.factor(chosen).widened(floor), noise, count, held_out)
     if shape != "auto":
         return Plan(chosen, floor, penalty, Shape(shape), count, evidence, (), np.zeros(0))
     best, tried = Shape("gaussian"), {}
@@ -104,7 +104,7 @@ def make_plan(
             or (more and best.kind == "gaussian")
         ):
             break
-        factor = _start(learned, spectrum, chosen + more, around, penalty).widened(floor * around.scale**2)
+        factor = _start(learned, spectrum, chosen + more, around, penalty).widened(floor)
         known = project(learned, factor.mean, factor.factors, factor.psi)
         unknown = project(held_out, factor.mean, factor.factors, factor.psi)
         found, at_rank = choose_shape(known, unknown, rng, least=best.n_components)

@@ -31,7 +31,7 @@ from badac.classes.model import FloatArray, Surroundings
 from badac.classes.plan import Plan, make_plan
 from badac.classes.rank import Spectrum, seen_clearly
 from badac.classes.reconstruction import reconstruct
-from badac.classes.sites import as_gaussian, gaussian_sites, has_widths, see
+from badac.classes.sites import as_gaussian, gaussian_sites, is_plain, link_surroundings, see
 from badac.classes.smoothness import smoothed
 from badac.classes.tails import Tails
 from badac.data.measurements import Measurements
@@ -90,12 +90,13 @@ class Population:
         surroundings: Surroundings | None = None,
     ) -> Self:
         around = seen_clearly(Surroundings.of(members) if surroundings is None else surroundings, members)
+        around = link_surroundings(members, noise, around)
         # Under noise of several widths each point becomes a Gaussian one of the width it seems to have.
         gaussian = as_gaussian(members, noise, around, rng, rank=self.rank)
         plan = make_plan(gaussian, around, rng, rank=self.rank, shape=self.shape)
         factor, density = learn(gaussian, around, plan, rng)
         evidence, tails = leave_out_evidence(gaussian, around, plan, factor, density, rng, learn)
-        if has_widths(noise):
+        if not is_plain(noise):
             evidence = evidence + gaussian_sites(members, factor, noise).log_constant
         return replace(
             self,
@@ -152,7 +153,7 @@ def learn(
     factor = smoothed(factor, spectrum.moments.noise, n, plan.penalty)
     # The mean is known to its own error only: in a small class that is part of the spread.
     error = (spectrum.moments.noise + factor.psi) / np.maximum(spectrum.moments.count * n / len(first), 1.0)
-    factor = factor.widened(error + plan.floor * around.scale**2)
+    factor = factor.widened(error + plan.floor)
     latent = project(first, factor.mean, factor.factors, factor.psi)
     density = plan.shape.for_members(len(first), plan.chosen_with).learn(latent, rng)
     if isinstance(density, Mixture):

@@ -21,6 +21,7 @@ from badac.data.validation import BoolArray
 
 MAX_RANK = 30
 _PATIENCE = 3
+_REPEATED = 0.1
 _FLOORS = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1)
 
 
@@ -140,34 +141,34 @@ class Spectrum:
 
 def choose_rank(
     members: Measurements, around: Surroundings, rng: np.random.Generator
-) -> tuple[int, float, FloatArray]:
+) -> tuple[int, FloatArray, FloatArray]:
     """Grow the rank while members that were held out gain evidence, beyond the standard error of the gain.
 
     Returns
     -------
     rank : int
-    floor : float
-        Variance that every point has at least, in units of the surroundings' variance: 0 unless held-out members stray
-        where the others agree, as they do when values are exact.
+    floor : (m,)
+        Variance added to every point: 0 unless held-out members stray where the others agree, or exact values repeat.
     evidence : (ranks tried,)
         Mean held-out log evidence per member at rank 0, 1, 2, ...
     """
     n = members.n_objects
     limit = min(MAX_RANK, members.n_points - 1, n // 3)
     if limit < 1:
-        return 0, 0.0, np.zeros(1)
+        return 0, repeated(members, around), np.zeros(1)
     fold = folds(n, rng)
     spectra = [Spectrum.of(members[fold != k], around, limit) for k in range(int(fold.max()) + 1)]
     # Large classes are split once: the second part would say the same.
     spectra = spectra[:1] if n > 500 else spectra
     held_out = [members[fold == k] for k in range(len(spectra))]
-    floor = _choose_floor(spectra, held_out, around, min(limit, 5))
+    floor = repeated(members, around)
+    floor = floor + _choose_floor(spectra, held_out, around, min(limit, 5), floor) * around.scale**2
     means: list[float] = []
     chosen, best = 0, np.empty(0)
     for rank in range(limit + 1):
         parts = []
         for spectrum, objects in zip(spectra, held_out, strict=True):
-            factor = spectrum.factor(rank).widened(floor * around.scale**2)
+            factor = spectrum.factor(rank).widened(floor)
             parts.append(project(objects, factor.mean, factor.factors, factor.psi).gaussian_log_evidence())
         evidence = np.concatenate(parts)
         means.append(float(evidence.mean()))
@@ -179,15 +180,34 @@ def choose_rank(
     return chosen, floor, np.array(means)
 
 
+def repeated(members: Measurements, around: Surroundings) -> FloatArray:
+    """Variance (m,) to add where exact values repeat: a tenth of the surroundings' variance.
+
+    A third of the members with one and the same exact value is a sign of rounding or saturation (a dark pixel), not of
+    infinite precision; taken at its word, the point would decide over every object that differs there.
+    """
+    out = np.zeros(members.n_points)
+    for point in np.flatnonzero((members.sigma == 0.0).any(axis=0)):
+        values = members.values[members.observed[:, point], point]
+        count = np.unique(values, return_counts=True)[1].max()
+        if count > 1 and count > len(values) / 3:
+            out[point] = _REPEATED * around.scale[point] ** 2
+    return out
+
+
 def _choose_floor(
-    spectra: list[Spectrum], held_out: list[Measurements], around: Surroundings, rank: int
+    spectra: list[Spectrum],
+    held_out: list[Measurements],
+    around: Surroundings,
+    rank: int,
+    base: FloatArray,
 ) -> float:
     """Return the floor under which held-out members have the largest evidence, beyond the standard error of the gain."""
     chosen, best = 0.0, np.empty(0)
     for floor in _FLOORS:
         parts = []
         for spectrum, objects in zip(spectra, held_out, strict=True):
-            factor = spectrum.factor(rank).widened(floor * around.scale**2)
+            factor = spectrum.factor(rank).widened(base + floor * around.scale**2)
             parts.append(project(objects, factor.mean, factor.factors, factor.psi).gaussian_log_evidence())
         evidence = np.concatenate(parts)
         if floor == 0.0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):

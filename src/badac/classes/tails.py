@@ -23,6 +23,8 @@ from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 
 WIDTHS = (0.0, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
+_WIDE = WIDTHS.index(0.3)
+_FEW = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +47,13 @@ class Tails:
     def weighted(self, log_evidence: FloatArray) -> Tails:
         """Weigh the widths by the members' left-out evidence under each of them (k, t); the useless ones leave.
 
-        A width stays if it explains two members or more.
+        A width stays if it explains two members or more. A class of a few hundred members has not yet shown all it can
+        do, and keeps a wide one with its share of the prior member.
         """
         weights = best_weights(log_evidence)
         kept = weights * len(log_evidence) > 2.0
         kept[0] = True
+        kept[_WIDE] |= len(log_evidence) <= _FEW
         return Tails(self.variances[kept], weights[kept] / weights[kept].sum())
 
     def log_evidence_by_width(
