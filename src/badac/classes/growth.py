@@ -20,8 +20,8 @@ from badac.classes.model import FloatArray
 from badac.classes.process import Block, Process, blocks, reduce
 from badac.data.measurements import Measurements
 
-MEMBERS_TO_LEARN_FROM = 1000
-_POINTS_TO_LEARN_FROM = 100
+MEMBERS_TO_LEARN_FROM = 400
+_POINTS_TO_LEARN_FROM = 50
 _MAX_RANK = 8
 _SMALL_CLASS = 400
 _FOLDS = 4
@@ -61,14 +61,14 @@ class Learner:
         n = members.n_objects
         every = self._blocks(members)
         if rank != "learn" or n < 2 * _FOLDS:
-            here, ask = self._climb(process, every, 40)
+            here, ask = self._climb(process, every, 30)
             for _ in range(0 if rank == "learn" else int(rank)):
-                here, ask = self._climb(self._with_factor(here, ask), every, 25)
+                here, ask = self._climb(self._with_factor(here, ask), every, 15)
             return here
         held = np.arange(n) % _FOLDS == 0
         train, test = self._blocks(members[~held]), members[held]
         best, best_evidence = process, -np.inf
-        here, ask = self._climb(process, train, 40)
+        here, ask = self._climb(process, train, 30)
         for tried in range(min(_MAX_RANK, n // 3) + 1):
             curve = self.curve(members[~held], here)
             gained = float(log_evidence(test, here, curve).mean())
@@ -76,8 +76,8 @@ class Learner:
                 break
             best, best_evidence = here, gained
             if tried < min(_MAX_RANK, n // 3):
-                here, ask = self._climb(self._with_factor(here, ask), train, 25)
-        return self._climb(best, every, 25)[0]
+                here, ask = self._climb(self._with_factor(here, ask), train, 15)
+        return self._climb(best, every, 15)[0]
 
     def curve(self, members: Measurements, process: Process) -> Curve:
         """Return the posterior of the mean curve given members and process."""

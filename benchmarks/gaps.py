@@ -1,0 +1,91 @@
+"""Experiment 1 with gaps: half of all points removed from training and test, and every object at 50 random times of its own.
+
+    python benchmarks/gaps.py --n 15000
+
+Printed: accuracy of the known classes with complete curves, with half of the points gone, and at random times; a random forest
+sees the values with gaps filled by the class-blind mean of the point (half gone), or interpolated to the grid (random times).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+from badac import BADACClassifier, Measurements
+from badac.classes import GaussianProcess
+from badac.classes.population import Population
+from badac.simulate import experiment
+
+GRID = np.linspace(0.0, 1.0, 50)
+
+
+def half_gone(objects: Measurements, rng: np.random.Generator) -> Measurements:
+    gone = rng.random(objects.shape) < 0.5
+    return Measurements(np.where(gone, np.nan, objects.values), objects.sigma, at=objects.at)
+
+
+def own_times(family: Any, sigma: float, parameters: np.ndarray, rng: np.random.Generator) -> Measurements:
+    """The same curves, each at 50 random times."""
+    at = np.sort(rng.random((len(parameters), 50)), axis=1)
+    truth = np.vstack(
+        [family.truth(row[None, : len(family.names)], t)[0] for row, t in zip(parameters, at, strict=True)]
+    )
+    return Measurements(truth + sigma * rng.standard_normal(truth.shape), sigma, at=at)
+
+
+def filled(objects: Measurements, centre: np.ndarray) -> np.ndarray:
+    if objects.own_points:
+        return np.vstack([np.interp(GRID, t, y) for t, y in zip(objects.at, objects.values, strict=True)])
+    return np.where(objects.observed, objects.values, centre)
+
+
+def compare(name: str, train: Measurements, label: np.ndarray, test: Measurements, truth: np.ndarray) -> None:
+    models: dict[str, Any] = {"gp": GaussianProcess()}
+    if not train.own_points:
+        models["population"] = Population()
+    for title, model in models.items():
+        started = time.perf_counter()
+        fitted = BADACClassifier(class_model=model, anomaly="evidence", random_state=0).fit(train, label)
+        learned = time.perf_counter() - started
+        accuracy = fitted.score(test, truth)
+        print(
+            f"{name:12s} {title:12s} {100 * accuracy:6.2f} %   fit {learned:.0f} s, "
+            f"{1e6 * (time.perf_counter() - started - learned) / len(truth):.0f} us per object",
+            flush=True,
+        )
+    centre = np.nanmean(train.values, axis=0)
+    forest = RandomForestClassifier(200, random_state=0).fit(filled(train, centre), label)
+    print(f"{name:12s} {'forest':12s} {100 * forest.score(filled(test, centre), truth):6.2f} %", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=15_000, help="training and test objects, each")
+    parser.add_argument("--setting", default="printed", choices=["printed", "released"])
+    chosen = parser.parse_args()
+    rng = np.random.default_rng(1)
+    data = experiment(1, chosen.setting, n_train=chosen.n, n_test=chosen.n, contamination=0.0, rng=rng)
+    print(f"Experiment 1 {chosen.setting}, {chosen.n} + {chosen.n} objects, no anomalies")
+    compare("complete", data.train, data.train_label, data.test, data.test_label)
+    train, test = half_gone(data.train, rng), half_gone(data.test, rng)
+    compare("half gone", train, data.train_label, test, data.test_label)
+    sides = []
+    for label, parameters in (
+        (data.train_label, data.train_parameters),
+        (data.test_label, data.test_parameters),
+    ):
+        values, sigma, at = (np.empty((len(label), 50)) for _ in range(3))
+        for kind, family in enumerate(data.recipe.inliers):
+            rows = label == kind
+            part = own_times(family, data.recipe.sigma[kind].mean, parameters[rows], rng)
+            values[rows], sigma[rows], at[rows] = part.values, part.sigma, part.at
+        sides.append(Measurements(values, sigma, at=at))
+    compare("own times", sides[0], data.train_label, sides[1], data.test_label)
+
+
+if __name__ == "__main__":
+    main()
