@@ -89,6 +89,9 @@ class Population:
         rng: np.random.Generator,
         surroundings: Surroundings | None = None,
     ) -> Self:
+        # By what the members are, not by where they stand: every choice by chance is then the same in any order.
+        order = np.argsort(np.nansum(members.values, axis=1), kind="stable")
+        members = members[order]
         around = seen_clearly(Surroundings.of(members) if surroundings is None else surroundings, members)
         around = link_surroundings(members, noise, around)
         # Under noise of several widths each point becomes a Gaussian one of the width it seems to have.
@@ -106,7 +109,7 @@ class Population:
             density=density,
             plan=plan,
             tails=tails,
-            member_evidence=evidence,
+            member_evidence=evidence[np.argsort(order)],
             noise=noise,
         )
 
