@@ -304,7 +304,7 @@ def draw_calibration(results: Sequence[Result]) -> Figure:
     """Calibration curves of class 1, one panel per experiment."""
     numbers = sorted({result.cell.experiment for result in results})
     figure, panels = _panels(len(numbers))
-    for place, (ax, number) in enumerate(zip(panels, numbers, strict=False)):
+    for ax, number in zip(panels, numbers, strict=False):
         curves = {
             ALGORITHMS[result.cell.algorithm].label: result.calibration
             for result in results
@@ -312,8 +312,12 @@ def draw_calibration(results: Sequence[Result]) -> Figure:
             and result.calibration is not None
             and result.cell.algorithm != "limit"
         }
-        CalibrationDisplay(curves).plot(ax, of="class 1", with_legend=place == 0)
+        CalibrationDisplay(curves).plot(ax, of="class 1", with_legend=False)
         _set_title(ax, number)
+    with house_style():
+        # Below the panels: inside, it would cover error bars.
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4 if len(panels) > 1 else 2)
     return figure
 
 

@@ -103,7 +103,7 @@ def at_a_glance(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         best = max(peers, key=lambda name: peers[name], default=None)
         out.append(
             (
-                f"{setting}, {number} {TITLES[number]}",
+                f"{setting} {number}",
                 *(_text("mcc", mcc[name]) if name in mcc else "" for name in ("badac-exact", "badac")),
                 "" if best is None else f"{_text('mcc', peers[best])} {ALGORITHMS[best].label}",
                 *(
