@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from badac.cli import reproduce
+from badac.cli import demo, reproduce
 
 app = typer.Typer(
     name="badac",
@@ -36,4 +36,5 @@ def options(
     """Tell what noisy objects are, or that they are something new, with their error bars."""
 
 
+app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)
