@@ -21,6 +21,7 @@ constexpr int kPacksAtOnce = 32;
 constexpr int64_t kCacheBytes = 300 << 10, kObjectBytes = 16 << 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kWorstFloatError = 2.0;
+constexpr int kCuts = 6;
 constexpr double kTooManySurvivors = 0.35;
 
 template <class T>
@@ -30,11 +31,11 @@ struct Span {
     T* end() const { return last; }
 };
 
-// What screening may change in a log-sum, in nats: 1e-8 of its size, but never below 1e-11. The size is known from the reference and
+// What screening may change in a log-sum, in nats: 1e-9 of its size, but never below 1e-12. The size is known from the reference and
 // the number of curves, as far as it can still rise: should it rise more, then what was left in float before counts for nothing.
 double tolerance(const Evidence& e, double log_k, bool equal_weights) {
     const double low = e.reference + e.constant - (equal_weights ? log_k : 0.0), high = low + log_k + 15.0;
-    return 1e-8 * std::max({low, -high, 1e-3});
+    return 1e-9 * std::max({low, -high, 1e-3});
 }
 
 // Which scores in float are good enough to be summed as they are.
@@ -44,7 +45,7 @@ double tolerance(const Evidence& e, double log_k, bool equal_weights) {
 //     value = the smaller of 2 sqrt(C sum q_j^2) (Cauchy-Schwarz) and 7 sqrt(C max q_j^2), plus sum q_j^2
 // of the truth. The constants take the roundings of different operations as independent, and 14 or more of their standard deviations:
 // what is seen in a billion pairs is a third of it. Curves that stay in float with a mass F, relative to the best curve, change the
-// log-sum by at most F (exp(error) - 1), so a block of curves may leave F = tolerance / (exp(error) - 1) times its share of curves.
+// log-sum by at most F (exp(error) - 1) / (the sum, at least 1), which must stay within the tolerance.
 Screening screen(const Evidence& e, int n_points, double log_k, double max_log_weight, double allowed) {
     const double u = 0x1p-24, m = n_points;
     const double deepest = log_k - std::log(allowed);  // nothing counts below
@@ -259,6 +260,9 @@ class Worker {
         return true;
     }
 
+    // How far below the reference scores are computed in double; see `Evidence::shallow`.
+    double cut_depth(const Evidence& e) const { return e.screening.safe_depth - log_k_ * e.shallow / kCuts; }
+
     // Both return how many curves of this block count, about: those that screening has to compute in double.
     int add_exact(const Pack& pack, int which) {
         Evidence& e = objects_.evidence[size_t(pack.first + which)];
@@ -270,7 +274,7 @@ class Worker {
         if (e.reference == -kInfinity) return 0;
         e.sum += kernels_.exp_sum(double_.score.data(), found, e.reference);
         if (!pack.can_screen) return found;
-        const double cut = e.reference - e.screening.safe_depth + 0.5 * e.shallow * log_k_;
+        const double cut = e.reference - cut_depth(e);
         return int(std::count_if(double_.score.begin(), double_.score.begin() + found, [cut](double score) { return score > cut; }));
     }
     int add_screened(Pack& pack, int which) {
@@ -288,14 +292,17 @@ class Worker {
             for (int c = 0; c < found; ++c) survivors_[size_t(c)] = c;
         } else {
             // The safe depth allows for all curves at the cut; there are mostly few, so try a shallower cut and look at the mass.
+            // Half of what the sum allows is there from the start, the rest as the curves come.
             const float reference = float(e.reference - e.float_shift);
-            const double allowed = e.screening.allowed_mass * double(count_) / double(in_.k);
+            const double seen = double(first_ + count_) / double(in_.k);
+            const double allowed = e.screening.allowed_mass * std::max(1.0, e.sum) * (0.5 + 0.5 * seen) - e.mass;
             const int scored = found;
             double mass;
-            for (;; --e.shallow) {
+            for (e.shallow = std::min(kCuts, e.shallow + 1);; --e.shallow) {
                 mass = 0.0;
-                const float cut = float(reference - e.screening.safe_depth + 0.5 * e.shallow * log_k_);
-                found = kernels_.split(float_.score.data(), place_.data(), scored, reference, cut, survivors_.data(), &mass);
+                found = kernels_.split(float_.score.data(), place_.data(), scored, reference, float(reference - cut_depth(e)),
+                                       survivors_.data(), &mass);
+                // At the safe depth a block stays within its share, whatever the mass.
                 if (mass <= allowed || e.shallow == 0) break;
             }
             e.mass += mass;

@@ -24,7 +24,7 @@ struct Evidence {
     double float_shift = 0.0;  // score in double units = score in float units + this
     double reference = 0.0, sum = 0.0, mass = 0.0;
     Screening screening{-INFINITY, 0.0, 0.0, 0.0};
-    int shallow = 2;            // how many halves of log k the cut may lie above the safe depth
+    int shallow = 5;  // how many sixths of log k the cut lies above the safe depth
     double value_error = 0.0, worst_value_error = 0.0;  // sum and largest of (rounding of r_j in float)^2 / v_j
     double log_v_floor = 0.0, float_log_v_floor = 0.0;  // the least sum_j log v_j can be, in either unit; 0 if it is not in the scores
 };

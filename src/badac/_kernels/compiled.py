@@ -1,8 +1,8 @@
 """The compiled core, called with checked arrays: the same numbers as `reference`, much faster.
 
 Twin: the functions of the same name in `badac._kernels.reference`. Precondition: none beyond theirs. Tolerance: matches agree
-to 1e-12 of the sizes of their terms; a log-sum to 1e-8 of itself or 1e-11 nats, whichever is larger, as a bound (what is
-seen is a thousandth of it).
+to 1e-12 of the sizes of their terms; a log-sum to 1e-9 of itself or 1e-12 nats, whichever is larger, as a bound (what is
+seen is a tenth of it or less).
 
 How it stays exact. The log-sum first scores every curve in single precision, with a bound on the error of each score, and
 computes again in double all those that could change the log-sum by more than the tolerance together; where single precision
