@@ -1,7 +1,19 @@
 """Class models: what a class looks like, learned from its noisy members."""
 
+from badac.classes.auto import Auto, Candidate
 from badac.classes.gp import GaussianProcess
 from badac.classes.instances import Instances
 from badac.classes.model import ClassModel, Surroundings
+from badac.classes.population import Population
+from badac.classes.template import Template
 
-__all__ = ["ClassModel", "GaussianProcess", "Instances", "Surroundings"]
+__all__ = [
+    "Auto",
+    "Candidate",
+    "ClassModel",
+    "GaussianProcess",
+    "Instances",
+    "Population",
+    "Surroundings",
+    "Template",
+]

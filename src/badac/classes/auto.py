@@ -1,0 +1,161 @@
+"""The class model that the members themselves prefer.
+
+Each candidate is fitted, and asked for the evidence of members that it has not seen (leave-one-out). The population is taken
+unless another one explains the left-out members better by more than two standard errors of the gain: it is the fastest of
+those that can be right, and never far from the best. The candidates are the exact instances (the paper's flat prior), the
+population and the template; `Auto.report` says what each of them got.
+
+Trying the exact instances is bounded: about 2 million pairs of a left-out member and a curve are compared, whatever the
+size of the class (30 members at least).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from badac.classes.instances import Instances
+from badac.classes.model import ClassModel, FloatArray, Surroundings
+from badac.classes.population import Population
+from badac.classes.template import Template
+from badac.data.measurements import Measurements
+from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
+
+_PAIRS = 2_000_000
+_LEAST, _MOST = 30, 500
+# One member far off must not choose the model for all.
+_LARGEST_GAIN = 20.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A class model that was tried.
+
+    Attributes
+    ----------
+    name : str
+    log_evidence : float
+        Mean log evidence of the members that were compared, each left out.
+    gain, standard_error : float
+        Mean gain over the population (each member's clipped at 20 nats) and its standard error.
+    chosen : bool
+    why : str
+        In words.
+    """
+
+    name: str
+    log_evidence: float
+    gain: float
+    standard_error: float
+    chosen: bool
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Auto:
+    """Exact instances, population or template, by leave-one-out evidence.
+
+    Attributes
+    ----------
+    chosen : ClassModel
+        After `fit`: the fitted model.
+    report : tuple of Candidate
+        What was tried, the chosen one first.
+    """
+
+    chosen: ClassModel | None = None
+    report: tuple[Candidate, ...] = ()
+
+    def fit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        surroundings: Surroundings | None = None,
+    ) -> Self:
+        around = Surroundings.of(members) if surroundings is None else surroundings
+        if not needs_sigma(noise):
+            exact = Instances().fit(members, noise, rng, around)
+            why = (
+                "chosen: the noise does not work with error bars, and only instances take any noise as it is"
+            )
+            mean = float(np.mean(exact.leave_one_out()))
+            return replace(self, chosen=exact, report=(Candidate("instances", mean, 0.0, 0.0, True, why),))
+        population = Population().fit(members, noise, rng, around)
+        template = Template().fit(members, noise, rng, around)
+        compared = some_members(members, rng)
+        evidence = {
+            "population": population.leave_one_out()[compared],
+            "template": template.leave_one_out()[compared],
+        }
+        # The density of exact values at points where they repeat has no bound, and would decide the comparison.
+        if members.n_objects > 1 and members.has_errors:
+            evidence["instances"] = left_out_of_instances(members, compared, noise, rng, around)
+        report = compare(evidence)
+        models: dict[str, ClassModel] = {"population": population, "template": template}
+        name = report[0].name
+        chosen = models[name] if name in models else Instances().fit(members, noise, rng, around)
+        return replace(self, chosen=chosen, report=report)
+
+    def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        assert self.chosen is not None, "fit first"
+        return self.chosen.log_evidence(objects, n_threads=n_threads)
+
+    def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
+        assert self.chosen is not None, "fit first"
+        return self.chosen.leave_one_out(n_threads=n_threads)
+
+
+def some_members(members: Measurements, rng: np.random.Generator) -> IntArray:
+    """Indices of the members to compare the candidates on: as many as the bound on pairs allows."""
+    n = members.n_objects
+    count = int(np.clip(_PAIRS // n, _LEAST, _MOST))
+    order = np.argsort(np.nansum(members.values, axis=1), kind="stable")
+    if n <= count:
+        return np.sort(order).astype(np.int64)
+    return np.sort(order[rng.choice(n, count, replace=False)]).astype(np.int64)
+
+
+def left_out_of_instances(
+    members: Measurements, compared: IntArray, noise: Noise, rng: np.random.Generator, around: Surroundings
+) -> FloatArray:
+    """Evidence of the compared members under all other members as exact curves."""
+    n = members.n_objects
+    exact = Instances().fit(members, noise, rng, around)
+    assert exact.curves is not None
+    weights = np.full(n, -np.log(n - 1.0))
+    return log_mixture(noise, members[compared], exact.curves, log_weights=weights, skip=compared)
+
+
+def compare(evidence: dict[str, FloatArray]) -> tuple[Candidate, ...]:
+    """Choose between candidates by the evidence (n,) of the same left-out members; the chosen one comes first.
+
+    The population is the one to beat: by more than two standard errors of the gain.
+    """
+    base = evidence["population"]
+    rows, gains = [], {}
+    for name, own in evidence.items():
+        usable = np.isfinite(own) & np.isfinite(base)
+        gain = np.clip(own[usable] - base[usable], -_LARGEST_GAIN, _LARGEST_GAIN)
+        mean = float(gain.mean()) if gain.size else 0.0
+        error = float(gain.std() / np.sqrt(gain.size)) if gain.size else 0.0
+        gains[name] = (mean, error)
+        rows.append((name, float(np.mean(own)), mean, error))
+    better = [name for name, (mean, error) in gains.items() if mean > 2.0 * error and name != "population"]
+    winner = max(better, key=lambda name: gains[name][0], default="population")
+    report = []
+    for name, mean_evidence, mean, error in rows:
+        if name == winner:
+            why = "chosen: " + (
+                "no other candidate explains left-out members better"
+                if name == "population"
+                else f"left-out members gain {mean:.2f} +- {error:.2f} nats over the population"
+            )
+        elif name == "population":
+            why = f"left-out members lose {gains[winner][0]:.2f} nats against the {winner}"
+        else:
+            why = f"left-out members gain {mean:.2f} +- {error:.2f} nats over the population"
+        report.append(Candidate(name, mean_evidence, mean, error, name == winner, why))
+    return tuple(sorted(report, key=lambda row: (not row.chosen, -row.log_evidence)))

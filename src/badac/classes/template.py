@@ -1,0 +1,114 @@
+"""One curve for a class: the paper's template, its section on speed.
+
+    mean = error^2 sum_i y_i / (sigma_i^2 + sigma_*^2),    error^2 = 1 / sum_i 1 / (sigma_i^2 + sigma_*^2)
+    P(d | class) = prod_j N(d_j ; mean_j , sigma_dj^2 + error_j^2 + sigma_*j^2)
+
+the inverse-variance mean with its own error, and the intra-class spread ``sigma_*`` that the paper adds for classes whose
+members truly differ, learned at each point from what the members' errors do not explain. The simplest and fastest class model:
+right when members differ by noise alone, or independently at each point. It is the rank-0 end of the population
+(`badac.classes.population`) and the ``h = 1`` end of its bandwidths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from badac.classes.factor import Factor, with_prior_member
+from badac.classes.latent import log_determinant, project
+from badac.classes.model import FloatArray, Surroundings
+from badac.classes.rank import population_variance, repeated, seen_clearly
+from badac.classes.sites import as_gaussian, see
+from badac.data.measurements import Measurements
+from badac.noise.model import Noise
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """A class as one curve with an error band.
+
+    Parameters
+    ----------
+    sigma_star : float, optional
+        Intra-class standard deviation, the same at every point; learned at each point if not given. 0 is the paper's
+        plain template.
+
+    Attributes
+    ----------
+    mean, error, width : (m,)
+        After `fit`: the template, its standard error and the intra-class standard deviation.
+    member_evidence : (k,)
+        Log evidence of each member under the template of the others, sigma_* as it is.
+    """
+
+    sigma_star: float | None = None
+    mean: FloatArray | None = None
+    error: FloatArray | None = None
+    width: FloatArray | None = None
+    member_evidence: FloatArray | None = None
+    noise: Noise | None = None
+
+    def fit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        surroundings: Surroundings | None = None,
+    ) -> Self:
+        around = seen_clearly(Surroundings.of(members) if surroundings is None else surroundings, members)
+        gaussian = as_gaussian(members, noise, around, rng, rank=0)
+        observed = gaussian.observed
+        variance = np.where(observed, gaussian.sigma, 0.0) ** 2
+        values = np.where(observed, gaussian.values, 0.0)
+        if self.sigma_star is None:
+            spread = population_variance(values, variance, observed, around)
+            spread = with_prior_member(spread, observed.sum(axis=0), around) + repeated(gaussian, around)
+        else:
+            spread = np.full(members.n_points, float(self.sigma_star) ** 2)
+        # Exact members without any spread: as in a population, a hair's breadth keeps the density finite.
+        spread = np.maximum(spread, 1e-12 * around.scale**2)
+        weight = observed / (variance + spread)
+        mean, error = combine(weight.sum(axis=0), (weight * values).sum(axis=0), around)
+        left_mean, left_error = combine(
+            weight.sum(axis=0) - weight, (weight * values).sum(axis=0) - weight * values, around
+        )
+        total = np.where(observed, variance + spread + left_error**2, np.inf)
+        residual = np.where(observed, gaussian.values - left_mean, 0.0)
+        precision = 1.0 / total
+        evidence = -0.5 * ((precision * residual**2).sum(axis=1) + log_determinant(precision))
+        if members.covariance is not None:
+            # The left-out mean as above, the object's own correlated errors as they are.
+            factor = Factor(mean, np.zeros((members.n_points, 1)), spread + error**2)
+            evidence = -0.5 * project(gaussian, factor.mean, factor.factors, factor.psi).offset
+        return replace(
+            self,
+            mean=mean,
+            error=error,
+            width=np.sqrt(spread),
+            member_evidence=evidence if members.n_objects > 1 else np.array([-np.inf]),
+            noise=noise,
+        )
+
+    def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        del n_threads
+        assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
+        factor = Factor(self.mean, np.zeros((self.mean.size, 1)), self.error**2 + self.width**2)
+        return np.asarray(-0.5 * see(objects, factor, self.noise).offset)
+
+    def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
+        del n_threads
+        assert self.member_evidence is not None, "fit first"
+        return self.member_evidence
+
+
+def combine(
+    weight: FloatArray, weighted_sum: FloatArray, around: Surroundings
+) -> tuple[FloatArray, FloatArray]:
+    """Inverse-variance mean and its error from sums of weights (..., m); the surroundings where nobody measured."""
+    # What is left of a sum after its only term left is rounding.
+    seen = weight > 1e-9 * np.max(weight, initial=1e-300)
+    safe = np.where(seen, weight, 1.0)
+    mean = np.where(seen, weighted_sum / safe, around.centre)
+    return mean, np.where(seen, np.sqrt(1.0 / safe), around.scale)

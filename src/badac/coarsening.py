@@ -1,0 +1,103 @@
+"""A coarsened posterior: probabilities that stay calibrated when the data do not follow the class models.
+
+    P(class | d)  proportional to  P(d | class)^beta P(class),     0 < beta <= 1
+
+Many points that each fit a little worse than the model says add up to certainty that is not there. One exponent for all
+classes tempers it (Miller & Dunson 2019). It is learned by the log-loss of the training objects, each left out of its own
+class, and is 1 unless the data clearly ask for less: on data that follow the models nothing changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_LEAST = 1e-3
+# How many standard errors below 1 the exponent must be before it is believed.
+_CLEARLY = 2.0
+
+
+@dataclass(frozen=True)
+class Coarsening:
+    """The exponent of the evidence.
+
+    Attributes
+    ----------
+    exponent : float
+        To be used: 1 unless the estimate is clearly below.
+    estimate : float
+        The exponent with the least log-loss, not above 1.
+    uncertainty : float
+        Standard error of the estimate; infinite where the classes are so far apart that the objects cannot tell.
+    """
+
+    exponent: float
+    estimate: float
+    uncertainty: float
+
+    def apply(self, log_evidence: FloatArray) -> FloatArray:
+        """Temper the log evidence (n, k)."""
+        return log_evidence if self.exponent == 1.0 else self.exponent * log_evidence
+
+
+def learn_coarsening(log_evidence: FloatArray, label: IntArray, log_prior: FloatArray) -> Coarsening:
+    """Learn the exponent from training objects that were left out of their own class.
+
+    Parameters
+    ----------
+    log_evidence : (n, k)
+        Leave-one-out for the object's own class, as `badac.evidence.training_log_evidence` returns it. Rows with an
+        own evidence of -inf (the only member of a class) say nothing and are left out.
+    label : (n,)
+        Index of each object's class.
+    log_prior : (k,)
+
+    Returns
+    -------
+    Coarsening
+    """
+    own = log_evidence[np.arange(len(label)), label]
+    usable = np.isfinite(own) & ~np.isnan(log_evidence).any(axis=1)
+    # Relative to the own class: what is far below does not matter, and -inf must not become NaN.
+    relative = np.maximum(log_evidence[usable] - own[usable, None], -1e6)
+    prior = log_prior - log_prior[label[usable], None]
+    if not len(relative):
+        return Coarsening(1.0, 1.0, np.inf)
+    low, high = np.log(_LEAST), 0.0
+    # Convex in the exponent, so bisecting the sign of the slope finds the minimum.
+    if _slope(1.0, relative, prior) > 0.0:
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if _slope(float(np.exp(middle)), relative, prior) > 0.0:
+                high = middle
+            else:
+                low = middle
+    estimate = float(np.exp(high))
+    uncertainty = _uncertainty(estimate, relative, prior)
+    exponent = estimate if estimate + _CLEARLY * uncertainty < 1.0 else 1.0
+    return Coarsening(exponent, estimate, uncertainty)
+
+
+def _scores(exponent: float, relative: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Derivative of each object's log-loss (n,) by the exponent, and the second derivative (n,)."""
+    terms = exponent * relative + prior
+    share = np.exp(terms - logsumexp(terms, axis=1, keepdims=True))
+    mean = (share * relative).sum(axis=1)
+    return mean, (share * (relative - mean[:, None]) ** 2).sum(axis=1)
+
+
+def _slope(exponent: float, relative: FloatArray, prior: FloatArray) -> float:
+    return float(_scores(exponent, relative, prior)[0].sum())
+
+
+def _uncertainty(exponent: float, relative: FloatArray, prior: FloatArray) -> float:
+    """Standard error by the sandwich: the model is under suspicion, so its own curvature alone is not trusted."""
+    slope, curvature = _scores(exponent, relative, prior)
+    total = float(curvature.sum())
+    return float(np.sqrt((slope**2).sum()) / total) if total > 0 else np.inf
