@@ -73,7 +73,7 @@ def test_the_basis_fits_a_smooth_curve() -> None:
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_gradient_of_the_evidence(kernel: str, rng: np.random.Generator) -> None:
     process, members = example(kernel), irregular(6, rng)
-    packed = list(blocks(members, process.basis))
+    packed = [(b, b.features(process.basis)) for b in blocks(members, process.basis)]
     precision = process.basis.prior_scale() ** -2.0
     vector = pack(process, SCALES)
 
@@ -99,7 +99,8 @@ def test_prior_gradient(rng: np.random.Generator) -> None:
 
 
 def test_the_climb_climbs(rng: np.random.Generator) -> None:
-    process, packed = example(), list(blocks(irregular(12, rng), example().basis))
+    process = example()
+    packed = [(b, b.features(process.basis)) for b in blocks(irregular(12, rng), process.basis)]
     precision = process.basis.prior_scale() ** -2.0
     best, _ = climb(process, packed, 0.0, precision, SCALES, max_steps=10)
     before, after = (evidence(p, packed, 0.0, precision)[0] for p in (process, best))

@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import logsumexp
 
 from badac.classes.basis import Basis, coordinates
-from badac.classes.growth import MEMBERS_TO_LEARN_FROM, Curve, Learner, log_evidence, sample, scaled
+from badac.classes.growth import MEMBERS_TO_LEARN_FROM, Curve, Learner, log_evidence, scaled, shuffled
 from badac.classes.hyper import Scales, start
 from badac.classes.kernels import KERNELS
 from badac.classes.model import FloatArray, Surroundings
@@ -29,7 +30,7 @@ from badac.classes.process import Process
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise, ScaleMixture
 
-_WIDTHS = (1.0, 0.25, 4.0, 16.0)
+WIDTHS = (1.0, 0.25, 4.0, 16.0)
 # Members' worth of prior belief in each width: a class is Gaussian until its members say otherwise.
 _PRIOR_SHARE = (1.0, 0.02, 0.1, 0.02)
 
@@ -81,6 +82,27 @@ class GaussianProcess:
         rng: np.random.Generator,
         surroundings: Surroundings | None = None,
     ) -> Self:
+        learner, process, order = self.learn_process(members, noise, rng, surroundings)
+        widths = WIDTHS if self.tails else WIDTHS[:1]
+        evidence = np.empty((members.n_objects, len(widths)))
+        evidence[order] = learner.member_evidence(members[order], process, widths)
+        log_shares = learn_shares(evidence)
+        return replace(
+            self,
+            process=process,
+            curve=learner.curve(members, process),
+            log_shares=log_shares,
+            member_evidence=np.asarray(logsumexp(evidence + log_shares, axis=1)),
+        )
+
+    def learn_process(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        surroundings: Surroundings | None = None,
+    ) -> tuple[Learner, Process, npt.NDArray[np.int64]]:
+        """Return what learned the process, the process, and the order (k,) in which members were dealt into folds."""
         self._check(noise)
         around = Surroundings.of(members) if surroundings is None else surroundings
         origin, scales, basis = self._frame(members, around)
@@ -95,20 +117,9 @@ class GaussianProcess:
             np.ones(basis.n_bands),
             np.zeros((basis.size, 0)),
         )
-        # Chosen by what the members are, not by where they stand, so that their order does not matter.
-        order = sample(members, members.n_objects, rng)
+        order = shuffled(members, rng)
         process = learner.learn(members[order[:MEMBERS_TO_LEARN_FROM]], start(blank, scales), self.rank)
-        widths = _WIDTHS if self.tails else _WIDTHS[:1]
-        evidence = np.empty((members.n_objects, len(widths)))
-        evidence[order] = learner.member_evidence(members[order], process, widths)
-        log_shares = learn_shares(evidence)
-        return replace(
-            self,
-            process=process,
-            curve=learner.curve(members, process),
-            log_shares=log_shares,
-            member_evidence=np.asarray(logsumexp(evidence + log_shares, axis=1)),
-        )
+        return learner, process, order
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.process is not None and self.curve is not None and self.log_shares is not None, (
@@ -116,7 +127,7 @@ class GaussianProcess:
         )
         columns = [
             log_evidence(objects, scaled(self.process, width), self.curve) + log_share
-            for width, log_share in zip(_WIDTHS, self.log_shares, strict=False)
+            for width, log_share in zip(WIDTHS, self.log_shares, strict=False)
         ]
         return np.asarray(logsumexp(columns, axis=0))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +22,8 @@ from badac.data.measurements import Measurements
 MEMBERS_TO_LEARN_FROM = 400
 _POINTS_TO_LEARN_FROM = 50
 _MAX_RANK = 8
-_SMALL_CLASS = 400
-_FOLDS = 4
+SMALL_CLASS = 400
+FOLDS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +59,12 @@ class Learner:
         """Climb from `process`; a given rank is grown to, "learn" asks held-out members."""
         n = members.n_objects
         every = self._blocks(members)
-        if rank != "learn" or n < 2 * _FOLDS:
+        if rank != "learn" or n < 2 * FOLDS:
             here, ask = self._climb(process, every, 30)
             for _ in range(0 if rank == "learn" else int(rank)):
                 here, ask = self._climb(self._with_factor(here, ask), every, 15)
             return here
-        held = np.arange(n) % _FOLDS == 0
+        held = np.arange(n) % FOLDS == 0
         train, test = self._blocks(members[~held]), members[held]
         best, best_evidence = process, -np.inf
         here, ask = self._climb(process, train, 30)
@@ -92,23 +91,30 @@ class Learner:
         """Return (k, widths): log evidence of each member under the class without it, its covariance times each width."""
         n = members.n_objects
         out = np.empty((n, len(widths)))
-        if n > _SMALL_CLASS or n < 2 * _FOLDS:
+        if n > SMALL_CLASS or n < 2 * FOLDS:
             curve = self.curve(members, process)
             for column, width in enumerate(widths):
                 out[:, column] = leave_one_out(members, process, curve, width)
             return out
-        for fold in range(_FOLDS):
-            held = np.arange(n) % _FOLDS == fold
-            without, _ = self._climb(process, self._blocks(members[~held]), 15)
+        for fold in range(FOLDS):
+            held = np.arange(n) % FOLDS == fold
+            without = self.again(members[~held], process)
             curve = self.curve(members[~held], without)
             for column, width in enumerate(widths):
                 out[held, column] = log_evidence(members[held], scaled(without, width), curve)
         return out
 
-    def _blocks(self, members: Measurements) -> list[Block]:
-        return list(blocks(members, self.basis, max_points=_POINTS_TO_LEARN_FROM, rng=self.rng))
+    def again(self, members: Measurements, process: Process) -> Process:
+        """Climb again, from where all members led, with these."""
+        return self._climb(process, self._blocks(members), 15)[0]
 
-    def _climb(self, process: Process, members: list[Block], steps: int) -> tuple[Process, FloatArray]:
+    def _blocks(self, members: Measurements) -> list[tuple[Block, FloatArray]]:
+        packed = blocks(members, self.basis, max_points=_POINTS_TO_LEARN_FROM, rng=self.rng)
+        return [(block, block.features(self.basis)) for block in packed]
+
+    def _climb(
+        self, process: Process, members: list[tuple[Block, FloatArray]], steps: int
+    ) -> tuple[Process, FloatArray]:
         return climb(process, members, self.origin, self.prior_precision, self.scales, max_steps=steps)
 
     def _with_factor(self, process: Process, ask: FloatArray) -> Process:
@@ -162,9 +168,6 @@ def leave_one_out(members: Measurements, process: Process, curve: Curve, width: 
     return out
 
 
-def sample(members: Measurements, most: int, rng: np.random.Generator) -> npt.NDArray[Any]:
-    """At most `most` members, in an order that depends on their values and not on their place."""
-    order = np.argsort(np.nansum(members.values, axis=1), kind="stable")
-    if members.n_objects <= most:
-        return np.asarray(rng.permutation(order))
-    return np.asarray(rng.permutation(order)[:most])
+def shuffled(members: Measurements, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return a random order (k,) that goes by what the members are, not by where they stand."""
+    return np.asarray(rng.permutation(np.argsort(np.nansum(members.values, axis=1), kind="stable")))

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from badac.classes.model import FloatArray
-from badac.classes.process import Block, Process, covariance
+from badac.classes.process import Block, Process, between_bands, covariance
 
 _FLOOR = 1e-4
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -95,13 +95,16 @@ def prior(vector: FloatArray, n_bands: int) -> tuple[float, FloatArray]:
 
 
 def evidence(
-    process: Process, members: Sequence[Block], origin: float, prior_precision: FloatArray
+    process: Process,
+    members: Sequence[tuple[Block, FloatArray]],
+    origin: float,
+    prior_precision: FloatArray,
 ) -> tuple[float, dict[str, FloatArray]]:
     """Log evidence of the members, and its derivatives with respect to the parts of the process.
 
     Parameters
     ----------
-    members : blocks
+    members : blocks, each with its features
     origin : float
     prior_precision : (size,)
         Of the mean's coefficients.
@@ -117,19 +120,19 @@ def evidence(
     shift = np.zeros(q)
     value = 0.5 * float(np.log(prior_precision).sum())
     kept = []
-    for block in members:
-        features = block.features(process.basis)
+    for block, features in members:
         full, near, slope = covariance(process, block, features)
         factor = np.linalg.cholesky(full)
         inverse = np.linalg.inv(full)
         residual = np.where(block.seen, block.values - origin, 0.0)
         solved = inverse @ features
+        weight = (inverse @ residual[..., None])[..., 0]
         value -= float(np.log(np.diagonal(factor, axis1=1, axis2=2)).sum())
-        value -= 0.5 * float(np.einsum("bi,bij,bj->", residual, inverse, residual, optimize=True))
+        value -= 0.5 * float(np.vdot(residual, weight))
         value -= 0.5 * _LOG_2PI * float(block.seen.sum())
         total += np.tensordot(features, solved, axes=([0, 1], [0, 1]))
         shift += np.tensordot(solved, residual, axes=([0, 1], [0, 1]))
-        kept.append((block, features, inverse, solved, residual, near, slope))
+        kept.append((block, features, inverse, solved, weight, near, slope))
     root = np.linalg.cholesky(total)
     half = np.linalg.solve(root, shift)
     mean = np.linalg.solve(root.T, half)
@@ -140,23 +143,21 @@ def evidence(
         "psi": np.zeros(n_bands),
         "basis": np.zeros((q, q)),
     }
-    for block, features, inverse, solved, residual, near, slope in kept:
-        weight = (inverse @ residual[..., None])[..., 0] - solved @ mean
+    for block, features, inverse, solved, pull, near, slope in kept:
+        weight = pull - solved @ mean
         spread = np.linalg.solve(root, solved.reshape(-1, q).T).T.reshape(solved.shape)
         gradient = weight[:, :, None] * weight[:, None, :]
         gradient -= inverse
         gradient += spread @ spread.transpose(0, 2, 1)
         gradient *= 0.5
-        slopes["length"] = slopes["length"] + np.einsum(
-            "bij,bij,bij->",
-            gradient,
-            slope,
-            process.bands[block.band[:, :, None], block.band[:, None, :]],
-            optimize=True,
-        )
+        slope *= between_bands(process, block)
+        slopes["length"] = slopes["length"] + np.vdot(gradient, slope)
         one_hot = (block.band[..., None] == np.arange(n_bands)) * block.seen[..., None]
         flat = one_hot.astype(np.float64)
-        slopes["bands"] += np.tensordot(flat, (gradient * near) @ flat, axes=([0, 1], [0, 1]))
+        if n_bands == 1:
+            slopes["bands"] += np.vdot(gradient, near)
+        else:
+            slopes["bands"] += np.tensordot(flat, (gradient * near) @ flat, axes=([0, 1], [0, 1]))
         slopes["psi"] += np.einsum("bii,bin->n", gradient, flat)
         slopes["basis"] += np.tensordot(features, gradient @ features, axes=([0, 1], [0, 1]))
     return value, slopes
@@ -164,7 +165,7 @@ def evidence(
 
 def climb(
     process: Process,
-    members: Sequence[Block],
+    members: Sequence[tuple[Block, FloatArray]],
     origin: float,
     prior_precision: FloatArray,
     scales: Scales,

@@ -27,9 +27,13 @@ def correlation(
         value = np.exp(-0.5 * squared)
         return value, squared * value
     if kernel == "matern32":
-        a = np.abs(lag) * (np.sqrt(3.0) / length)
+        a = np.abs(lag)
+        a *= np.sqrt(3.0) / length
         decay = np.exp(-a)
-        return (1.0 + a) * decay, a * a * decay
+        scaled = a * decay
+        decay += scaled
+        scaled *= a
+        return decay, scaled
     if kernel == "matern52":
         a = np.abs(lag) * (np.sqrt(5.0) / length)
         decay = np.exp(-a)

@@ -29,7 +29,8 @@ from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
-_NUMBERS_PER_BLOCK = 1 << 20
+# Arrays of one block stay in the processor's cache.
+_NUMBERS_PER_BLOCK = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,11 @@ class Block:
     band: IntArray
     seen: npt.NDArray[np.bool_]
     extra: FloatArray | None
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no padding."""
+        return bool(self.seen.all())
 
     def features(self, basis: Basis) -> FloatArray:
         """Return (b, p, size): the basis at the points, zeros in the padding."""
@@ -193,9 +199,11 @@ def covariance(
     """Covariance of each object's points (b, p, p), noise included; and the kernel with its slope, for gradients."""
     lag = block.at[:, :, None] - block.at[:, None, :]
     near, slope = correlation(process.kernel, lag, process.length, process.period)
-    together = block.seen[:, :, None] & block.seen[:, None, :]
-    near, slope = near * together, slope * together
-    full = near * process.bands[block.band[:, :, None], block.band[:, None, :]]
+    if not block.full:
+        together = block.seen[:, :, None] & block.seen[:, None, :]
+        near *= together
+        slope *= together
+    full = near * between_bands(process, block)
     if process.factors.shape[1]:
         shapes = features @ process.factors
         full += shapes @ shapes.transpose(0, 2, 1)
@@ -204,6 +212,13 @@ def covariance(
     if block.extra is not None:
         full += block.extra
     return full, near, slope
+
+
+def between_bands(process: Process, block: Block) -> FloatArray:
+    """Covariance between the bands of every two points, (b, p, p), or (1, 1) where there is one band."""
+    if process.basis.n_bands == 1:
+        return process.bands
+    return process.bands[block.band[:, :, None], block.band[:, None, :]]
 
 
 @dataclass(frozen=True, eq=False)
