@@ -27,11 +27,12 @@ from scipy.stats import norm, qmc
 from badac._kernels.latent import unpack
 from badac.classes.factor import Factor, expectation_maximisation
 from badac.classes.latent import Latent, blocks, products, project
+from badac.classes.links import linked_block
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.rank import Spectrum, choose_rank
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import Gaussian
-from badac.noise.model import Noise, ScaleMixture
+from badac.noise.model import LinkedNoise, Noise, ScaleMixture
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _STEPS = 15
@@ -70,7 +71,15 @@ def has_widths(noise: object) -> bool:
 
 def is_plain(noise: object) -> bool:
     """Whether a Gaussian population may take the objects' errors as they are, but for a factor on all of them."""
-    return not has_widths(noise)
+    return not has_widths(noise) and not isinstance(noise, LinkedNoise)
+
+
+def link_surroundings(members: Measurements, noise: object, around: Surroundings) -> Surroundings:
+    """Return what the training objects say of each point, in the space that the population is learned in.
+
+    Counts are learned in the space of their link, of which the class's own members tell.
+    """
+    return Surroundings.of(noise.first_guess(members)) if isinstance(noise, LinkedNoise) else around
 
 
 def believed(objects: Measurements, noise: Noise | None) -> Measurements:
@@ -84,7 +93,7 @@ def believed(objects: Measurements, noise: Noise | None) -> Measurements:
 
 def see(objects: Measurements, factor: Factor, noise: Noise | None) -> Latent:
     """Return the latent likelihoods of objects under any noise with Gaussian widths."""
-    if noise is None or not has_widths(noise):
+    if noise is None or is_plain(noise):
         return project(believed(objects, noise), factor.mean, factor.factors, factor.psi)
     sites = gaussian_sites(objects, factor, noise)
     latent = project(sites.objects, factor.mean, factor.factors, factor.psi)
@@ -112,7 +121,7 @@ def as_gaussian(
     rank : int, optional
         Number of factors; by held-out evidence if not given.
     """
-    if not has_widths(noise):
+    if is_plain(noise):
         return believed(members, noise)
     found = start(members, noise, around, rng, rank=rank)
     for _ in range(_ROUNDS):
@@ -142,11 +151,14 @@ def start(
     rank: int | None = None,
 ) -> Round:
     """Start as if every point had the root mean square of the widths, then with the first widths choose the rank."""
-    assert isinstance(noise, ScaleMixture)
-    log_share, scale = noise.gaussian_scales()
-    # Of a heavy tail only what a wrecked point shows: the widest widths are rarer than one in a hundred.
-    wide = np.sqrt(np.exp(log_share) @ np.minimum(scale, _WIDEST_START) ** 2)
-    gaussian = Measurements._trusted(members.values, members.sigma * wide, at=members.at)
+    if isinstance(noise, LinkedNoise):
+        gaussian = noise.first_guess(members)
+    else:
+        assert isinstance(noise, ScaleMixture)
+        log_share, scale = noise.gaussian_scales()
+        # Of a heavy tail only what a wrecked point shows: the widest widths are rarer than one in a hundred.
+        wide = np.sqrt(np.exp(log_share) @ np.minimum(scale, _WIDEST_START) ** 2)
+        gaussian = Measurements._trusted(members.values, members.sigma * wide, at=members.at)
     for _ in range(2):
         chosen = choose_rank(gaussian, around, rng)[0] if rank is None else rank
         factor = Spectrum.of(gaussian, around, max(chosen, 1)).factor(chosen)
@@ -171,12 +183,14 @@ def gaussian_sites(
     factor : Factor
         The population: mean (m,), factors (m, r), psi (m,).
     noise : Noise
-        A `ScaleMixture`.
+        A `ScaleMixture`, or a `LinkedNoise` (counts): then the Gaussian objects are in the space of the link.
     constants : bool
         Whether the log constants are needed; learning does without.
     details : bool
         Whether responsibilities and squared residuals are returned.
     """
+    if isinstance(noise, LinkedNoise):
+        return _linked_sites(objects, factor, noise, constants)
     assert isinstance(noise, ScaleMixture)
     log_share, scale = noise.gaussian_scales()
     used = log_share > -np.inf
@@ -192,6 +206,13 @@ def gaussian_sites(
     responsibility = np.zeros((*objects.shape, len(scale)))
     responsibility[..., used] = np.concatenate([part[2] for part in parts])
     return Sites(found, constant, responsibility, np.concatenate([part[3] for part in parts]))
+
+
+def _linked_sites(objects: Measurements, factor: Factor, noise: LinkedNoise, constants: bool) -> Sites:
+    points = standard_points(factor.rank) if constants else None
+    parts = [linked_block(objects[block], factor, noise, points) for block in blocks(objects)]
+    values, sigma, constant = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return Sites(Measurements._trusted(values, sigma, at=objects.at), constant)
 
 
 def _sites_of_block(
@@ -212,23 +233,29 @@ def _sites_of_block(
     twice = np.where(np.equal(*np.triu_indices(factor.rank)), 1.0, 2.0)
     # At first z is anywhere in the population: its spread at each point forgives what it may explain.
     squared = residual**2 / (1.0 + (factor.factors**2).sum(axis=1) / (factor.psi + sigma**2))
+    n, rank = len(residual), factor.rank
     weight = np.zeros_like(residual)
-    position = np.zeros((len(residual), factor.rank))
-    covariance = np.broadcast_to(np.eye(factor.rank), (len(residual), factor.rank, factor.rank))
+    position = np.zeros((n, rank))
+    covariance = np.tile(np.eye(rank), (n, 1, 1))
     responsibility = np.empty_like(variance)
+    rows, columns = np.triu_indices(rank)
+    # Each object goes on until it has settled, whatever the others in its block do.
+    active = np.arange(n)
     for _ in range(_STEPS):
-        responsibility = height - 0.5 * squared / variance
-        responsibility -= responsibility.max(axis=0)
-        np.exp(responsibility, out=responsibility)
-        responsibility /= responsibility.sum(axis=0)
-        weight = np.where(observed, (responsibility / variance).sum(axis=0), 0.0)
-        before = position
-        covariance = np.asarray(np.linalg.inv(unpack(weight @ outer) + np.eye(factor.rank)), dtype=np.float64)
-        position = (covariance @ ((weight * residual) @ factor.factors)[..., None])[..., 0]
-        rows, columns = np.triu_indices(factor.rank)
-        spread = (covariance[:, rows, columns] * twice) @ outer.T
-        squared = (residual - position @ factor.factors.T) ** 2 + spread
-        if np.abs(position - before).max(initial=0.0) < _SETTLED:
+        part = height[:, active] - 0.5 * squared[active] / variance[:, active]
+        part -= part.max(axis=0)
+        np.exp(part, out=part)
+        part /= part.sum(axis=0)
+        responsibility[:, active] = part
+        weighed = np.where(observed[active], (part / variance[:, active]).sum(axis=0), 0.0)
+        inverse = np.linalg.inv(unpack(weighed @ outer) + np.eye(rank))
+        moved = (inverse @ ((weighed * residual[active]) @ factor.factors)[..., None])[..., 0]
+        spread = (inverse[:, rows, columns] * twice) @ outer.T
+        squared[active] = (residual[active] - moved @ factor.factors.T) ** 2 + spread
+        settled = np.abs(moved - position[active]).max(axis=1, initial=0.0) < _SETTLED
+        weight[active], position[active], covariance[active] = weighed, moved, inverse
+        active = active[~settled]
+        if not active.size:
             break
     constant = np.zeros(len(residual))
     if constants:

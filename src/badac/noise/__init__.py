@@ -6,6 +6,7 @@ from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
 from badac.noise.marginal import Marginal, correlated_grid
 from badac.noise.model import (
+    LinkedNoise,
     Noise,
     OpenNoise,
     PerClassNoise,
@@ -26,6 +27,7 @@ __all__ = [
     "Binomial",
     "Correlated",
     "Gaussian",
+    "LinkedNoise",
     "Marginal",
     "Noise",
     "Numeric",

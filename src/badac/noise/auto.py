@@ -30,4 +30,6 @@ class AutoNoise:
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise ValueError("AutoNoise is open: `badac.learned.learn_noise(noise, training, label, rng)` learns it.")
+        raise ValueError(
+            "AutoNoise is open: `badac.learned.learn_noise(noise, training, label, rng)` learns it."
+        )

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaln, gammaln
+from scipy.special import betaln, expit, gammaln, log_expit
 
 from badac.data.measurements import Measurements
 from badac.data.validation import refuse
@@ -83,6 +83,34 @@ class Binomial:
             "Give the number of trials behind each value, or the successes as whole numbers.",
         )
         return trials
+
+    # -- in the space of logits -----------------------------------------------------------------------------------
+
+    def first_guess(self, objects: Measurements) -> Measurements:
+        """Return logits with sigma, with half a success and half a failure more than there are."""
+        success = np.where(objects.observed, objects.values, 0.0) + 0.5
+        failure = np.round(amount_of(self.trials, objects, "trials")) - success + 1.0
+        return Measurements(
+            np.where(objects.observed, np.log(success / failure), np.nan),
+            np.where(objects.observed, np.sqrt(1.0 / success + 1.0 / failure), np.inf),
+            at=objects.at,
+        )
+
+    def working(
+        self, objects: Measurements, link: FloatArray, variance: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        trials = np.round(amount_of(self.trials, objects, "trials"))
+        # The mean of the logistic function over the link's uncertainty (MacKay 1992).
+        p = expit(link / np.sqrt(1.0 + np.pi * variance / 8.0))
+        return np.where(objects.observed, objects.values, 0.0) - trials * p, np.maximum(
+            trials * p * (1.0 - p), 1e-12
+        )
+
+    def log_likelihood(self, objects: Measurements, link: FloatArray) -> FloatArray:
+        trials = np.round(amount_of(self.trials, objects, "trials"))
+        success = np.where(objects.observed, objects.values, 0.0)
+        log_choose = gammaln(trials + 1.0) - gammaln(success + 1.0) - gammaln(trials - success + 1.0)
+        return np.asarray(log_choose + success * log_expit(link) + (trials - success) * log_expit(-link))
 
 
 def binomial_log_match(d: FloatArray, n_d: FloatArray, c: FloatArray, n_c: FloatArray) -> FloatArray:

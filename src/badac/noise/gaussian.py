@@ -41,7 +41,9 @@ class Gaussian:
     def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
         """Return the one width that it has; see `badac.noise.model.ScaleMixture`."""
         if self.scale is None:
-            raise ValueError("Gaussian(scale=None) is open: `badac.learned.learn_noise` finds it, or give it.")
+            raise ValueError(
+                "Gaussian(scale=None) is open: `badac.learned.learn_noise` finds it, or give it."
+            )
         return np.zeros(1), np.array([self.scale])
 
     def scaled(self, side: Measurements) -> Measurements:

@@ -69,6 +69,25 @@ class ScaleMixture(Protocol):
 
 
 @runtime_checkable
+class LinkedNoise(Protocol):
+    """Noise of counts, whose truth is any number after a link: a log rate, the logit of a probability.
+
+    A class model with a Gaussian population works with such noise in the space of the link.
+    """
+
+    def first_guess(self, objects: Measurements) -> Measurements:
+        """Return (n, m): Gaussian values with sigma in the space of the link, each from its own count alone."""
+
+    def working(
+        self, objects: Measurements, link: FloatArray, variance: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return gradient and curvature (n, m) of the log likelihood at link values (n, m), known to a variance (n, m)."""
+
+    def log_likelihood(self, objects: Measurements, link: FloatArray) -> FloatArray:
+        """Return (n, m): log P(count | link value) for link values (n, m); anything where missing."""
+
+
+@runtime_checkable
 class OpenNoise(Protocol):
     """Noise whose parameters may have been left None, to be learned from the scatter within classes (`badac.learned`)."""
 

@@ -79,6 +79,41 @@ class Poisson:
         mean = np.where(like.observed, exposure * truth + background, 0.0)
         return np.where(like.observed, rng.poisson(mean), np.nan)
 
+    # -- in the space of log rates --------------------------------------------------------------------------------
+
+    def first_guess(self, objects: Measurements) -> Measurements:
+        """Return log rates with sigma; half a count more than there are, so that none is a number too."""
+        counts, exposure, background = self._parts(objects)
+        net = np.maximum(counts - background, 0.0) + 0.5
+        sigma = np.sqrt(net + background) / net
+        return Measurements(
+            np.where(objects.observed, np.log(net / exposure), np.nan),
+            np.where(objects.observed, sigma, np.inf),
+            at=objects.at,
+        )
+
+    def working(
+        self, objects: Measurements, link: FloatArray, variance: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        counts, exposure, background = self._parts(objects)
+        # The mean of exp(link) over its uncertainty, not exp of its mean: low counts leave the link wide.
+        source = exposure * np.exp(np.clip(link + 0.5 * variance, -50.0, 50.0))
+        total = source + background
+        return source * (counts / total - 1.0), source * source / total
+
+    def log_likelihood(self, objects: Measurements, link: FloatArray) -> FloatArray:
+        counts, exposure, background = self._parts(objects)
+        mean = exposure * np.exp(np.clip(link, -50.0, 50.0)) + background
+        return np.asarray(counts * np.log(mean) - mean - _log_factorial(counts))
+
+    def _parts(self, objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:
+        counts = np.where(objects.observed, objects.values, 0.0)
+        return (
+            counts,
+            amount_of(self.exposure, objects, "exposure"),
+            amount_of(self.background, objects, "background"),
+        )
+
 
 def poisson_log_match(d: FloatArray, e_d: FloatArray, c: FloatArray, e_c: FloatArray) -> FloatArray:
     """Log probability of a count d in exposure e_d, given c counts in exposure e_c and a flat prior on the rate."""

@@ -21,7 +21,7 @@ from scipy.stats import t as student_t
 
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import check_not_both_exact
-from badac.noise.model import FloatArray, IntArray, sum_over_points
+from badac.noise.model import FloatArray, sum_over_points
 from badac.noise.scales import check_sigma_only
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
