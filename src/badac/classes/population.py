@@ -154,8 +154,10 @@ def learn(
     if plan.rank > 0:
         factor = expectation_maximisation(members, factor, around, max_steps=8)
     factor = smoothed(factor, spectrum.moments.noise, n, plan.penalty)
-    # The mean is known to its own error only: in a small class that is part of the spread.
-    error = (spectrum.moments.noise + factor.psi) / np.maximum(spectrum.moments.count * n / len(first), 1.0)
+    # The mean is known to its own error only: in a small class that is part of the spread. Where nobody observed the
+    # point, psi is the surroundings' whole spread already.
+    count = spectrum.moments.count * n / len(first)
+    error = np.where(count > 0, (spectrum.moments.noise + factor.psi) / np.maximum(count, 1.0), 0.0)
     factor = factor.widened(error + plan.floor)
     latent = project(first, factor.mean, factor.factors, factor.psi)
     density = plan.shape.for_members(len(first), plan.chosen_with).learn(latent, rng)

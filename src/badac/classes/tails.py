@@ -25,6 +25,7 @@ from badac.noise.model import Noise
 WIDTHS = (0.0, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 _WIDE = WIDTHS.index(0.3)
 _FEW = 400
+_LARGEST_GAIN = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +48,17 @@ class Tails:
     def weighted(self, log_evidence: FloatArray) -> Tails:
         """Weigh the widths by the members' left-out evidence under each of them (k, t); the useless ones leave.
 
-        A width stays if it explains two members or more. A class of a few hundred members has not yet shown all it can
+        All of them leave unless together they gain more than two standard errors of the gain; then a width stays if it
+        explains two members or more. A class of a few hundred members has not yet shown all it can
         do, and keeps a wide one with its share of the prior member.
         """
         weights = best_weights(log_evidence)
-        kept = weights * len(log_evidence) > 2.0
+        with np.errstate(divide="ignore"):
+            gain = logsumexp_rows(log_evidence + np.log(weights)) - log_evidence[:, 0]
+        # A few members far off gain without bound; they are counted, not weighed.
+        gain = np.minimum(gain, _LARGEST_GAIN)
+        worthwhile = gain.mean() > 2.0 * gain.std() / np.sqrt(len(gain))
+        kept = (weights * len(log_evidence) > 2.0) & worthwhile
         kept[0] = True
         kept[_WIDE] |= len(log_evidence) <= _FEW
         return Tails(self.variances[kept], weights[kept] / weights[kept].sum())

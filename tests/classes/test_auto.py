@@ -1,0 +1,71 @@
+import numpy as np
+from populations import gaussian, sines
+
+from badac.checks import check_class_model
+from badac.classes.auto import Auto, compare, some_members
+from badac.classes.instances import Instances
+from badac.classes.population import Population
+from badac.classes.template import Template
+from badac.data.measurements import Measurements
+from badac.noise import Gaussian, Poisson
+
+
+def fit(members: Measurements) -> Auto:
+    return Auto().fit(members, Gaussian(), np.random.default_rng(0))
+
+
+def test_the_population_for_a_bent_noisy_class() -> None:
+    found = fit(sines(200, seed=1))
+    assert isinstance(found.chosen, Population)
+    assert [row.chosen for row in found.report] == [True, False, False]
+    assert {row.name for row in found.report} == {"population", "template", "instances"}
+    assert found.report[0].why.startswith("chosen")
+
+
+def test_answers_are_those_of_the_chosen_model() -> None:
+    members, objects = sines(100, seed=2), sines(5, seed=3)
+    found = fit(members)
+    np.testing.assert_array_equal(found.log_evidence(objects), found.chosen.log_evidence(objects))
+    np.testing.assert_array_equal(found.leave_one_out(), found.chosen.leave_one_out())
+
+
+def test_another_model_must_be_clearly_better() -> None:
+    rng = np.random.default_rng(4)
+    population = rng.normal(0.0, 1.0, 100)
+    noise = rng.normal(0.0, 1.0, 100)
+    noise -= noise.mean()
+    chance = compare({"population": population, "template": population + noise + 0.1})
+    assert chance[0].name == "population"
+    clear = compare({"population": population, "template": population + noise + 0.3})
+    assert clear[0].name == "template"
+    assert clear[1].why.startswith("left-out members lose")
+
+
+def test_one_member_far_off_does_not_choose() -> None:
+    population = np.zeros(100)
+    population[0] = -1e6
+    other = np.full(100, -0.5)
+    assert compare({"population": population, "template": other})[0].name == "population"
+
+
+def test_counts_are_left_to_instances() -> None:
+    counts = Measurements(np.random.default_rng(5).poisson(5.0, (20, 4)).astype(float))
+    found = Auto().fit(counts, Poisson(), np.random.default_rng(0))
+    assert isinstance(found.chosen, Instances)
+
+
+def test_an_only_member() -> None:
+    found = fit(gaussian(1, seed=6)[0])
+    assert isinstance(found.chosen, Population | Template)
+    assert np.isfinite(found.log_evidence(gaussian(3, seed=7)[0])).all()
+
+
+def test_trying_the_instances_is_bounded() -> None:
+    many = Measurements(np.zeros((100_000, 1)), 1.0)
+    assert len(some_members(many, np.random.default_rng(0))) == 30
+    assert len(some_members(many[:100], np.random.default_rng(0))) == 100
+
+
+def test_laws_of_a_class_model() -> None:
+    members, objects = sines(40, seed=8, m=8), sines(4, seed=9, m=8)
+    check_class_model(Auto(), members, objects, Gaussian(), np.random.default_rng(0), tolerance=1e-5)

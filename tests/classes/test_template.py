@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from badac.checks import check_class_model
+from badac.classes.model import Surroundings
+from badac.classes.template import Template
+from badac.data.measurements import Measurements
+from badac.noise import Gaussian
+
+
+def noisy(n: int, seed: int, spread: float = 0.0) -> Measurements:
+    rng = np.random.default_rng(seed)
+    sigma = rng.uniform(0.1, 0.5, (n, 6))
+    truth = np.arange(6.0) + spread * rng.standard_normal((n, 6))
+    return Measurements(truth + sigma * rng.standard_normal((n, 6)), sigma)
+
+
+def fit(members: Measurements, sigma_star: float | None = None) -> Template:
+    return Template(sigma_star).fit(members, Gaussian(), np.random.default_rng(0))
+
+
+def test_the_papers_template() -> None:
+    members = noisy(20, seed=1)
+    found = fit(members, 0.0)
+    weight = 1.0 / members.sigma**2
+    np.testing.assert_allclose(found.error, weight.sum(axis=0) ** -0.5, rtol=1e-6)
+    np.testing.assert_allclose(
+        found.mean, (weight * members.values).sum(axis=0) / weight.sum(axis=0), rtol=1e-6
+    )
+    objects = noisy(3, seed=2)
+    expected = norm(found.mean, np.hypot(objects.sigma, found.error)).logpdf(objects.values).sum(axis=1)
+    np.testing.assert_allclose(found.log_evidence(objects), expected, rtol=1e-6)
+
+
+def test_left_out_evidence_is_that_of_a_refit() -> None:
+    members = noisy(8, seed=3)
+    found = fit(members, 0.4)
+    refit = fit(members[1:], 0.4)
+    assert found.leave_one_out()[0] == pytest.approx(refit.log_evidence(members[0])[0], rel=1e-9)
+
+
+def test_learns_the_spread_that_errors_do_not_explain() -> None:
+    n = 1000
+    found = fit(noisy(n, seed=4, spread=0.7))
+    # Five standard errors of a variance of 0.49 seen through noise of up to 0.25.
+    np.testing.assert_allclose(found.width**2, 0.49, atol=5 * np.sqrt(2 / n) * 0.74)
+    assert fit(noisy(n, seed=5)).width.max() < 0.15
+
+
+def test_laws_of_a_class_model() -> None:
+    check_class_model(Template(), noisy(12, seed=6), noisy(4, seed=7), Gaussian(), np.random.default_rng(0))
+
+
+def test_gaps_and_single_members() -> None:
+    members = noisy(5, seed=8)
+    values = members.values.copy()
+    values[:, 0] = np.nan
+    values[1:, 1] = np.nan
+    around = Surroundings.of(noisy(50, seed=9))
+    found = Template().fit(Measurements(values, members.sigma), Gaussian(), np.random.default_rng(0), around)
+    assert found.mean[0] == pytest.approx(around.centre[0])
+    assert np.isfinite(found.leave_one_out()).all()
+    assert np.isfinite(found.log_evidence(noisy(3, seed=10))).all()
+    alone = fit(members[:1])
+    assert alone.leave_one_out().tolist() == [-np.inf]
+    assert np.isfinite(alone.log_evidence(noisy(3, seed=11))).all()
