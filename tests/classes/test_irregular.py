@@ -1,0 +1,76 @@
+"""The population of irregular curves: definition, agreement with the process, laws, a bent class."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from badac import Measurements
+from badac.checks import check_class_model
+from badac.classes.gp import WIDTHS, GaussianProcess
+from badac.classes.growth import log_evidence, scaled
+from badac.classes.irregular import IrregularPopulation
+from badac.classes.mixture import Mixture
+from badac.noise import Gaussian
+
+
+def bent(n: int, rng: np.random.Generator) -> Measurements:
+    """Sines of random frequency, at random times: a family that no Gaussian covers."""
+    at = rng.random((n, 20))
+    truth = np.sin(rng.normal(5.0, 2.0, (n, 1)) * at)
+    return Measurements(truth + 0.1 * rng.standard_normal(at.shape), 0.1, at=at)
+
+
+def test_a_gaussian_density_is_the_gaussian_process(rng: np.random.Generator) -> None:
+    members, new = bent(30, rng), bent(10, rng)
+    model = IrregularPopulation(rank=2, n_knots=6, shape="gaussian").fit(members, Gaussian(), rng)
+    assert model.process is not None and model.curve is not None and model.factors is not None
+    one = replace(model, density=Mixture.standard(2), log_shares=np.log([1.0, 1e-300, 1e-300, 1e-300]))
+    process = replace(model.process, factors=model.factors)
+    np.testing.assert_allclose(one.log_evidence(new), log_evidence(new, process, model.curve), atol=1e-8)
+
+
+def test_widths_widen_the_remainder_only(rng: np.random.Generator) -> None:
+    members = bent(20, rng)
+    model = IrregularPopulation(rank=1, n_knots=6, shape="gaussian").fit(members, Gaussian(), rng)
+    assert model.process is not None and model.log_shares is not None and model.density is not None
+    new = bent(5, rng)
+    columns = []
+    for width in WIDTHS:
+        wider = replace(scaled(model.process, width), factors=model.process.factors)
+        columns.append(model.density.log_evidence(replace(model, process=wider).latent(new)))
+    expected = logsumexp(np.column_stack(columns) + model.log_shares, axis=1)
+    np.testing.assert_allclose(model.log_evidence(new), expected, atol=1e-10)
+
+
+def test_laws(rng: np.random.Generator) -> None:
+    at = np.linspace(0, 1, 6)
+    values = np.sin(rng.normal(5, 1, (24, 1)) * at) + 0.1 * rng.standard_normal((24, 6))
+    data = Measurements(values, 0.1, at=at)
+    # The climb ends within its stopping rule, not at the same digit.
+    check_class_model(
+        IrregularPopulation(rank=1, n_knots=5, shape="gaussian"),
+        data[:20],
+        data[20:],
+        Gaussian(),
+        rng,
+        tolerance=0.05,
+    )
+
+
+@pytest.mark.slow
+def test_a_bent_class_is_followed(rng: np.random.Generator) -> None:
+    members, new = bent(150, rng), bent(150, rng)
+    population = IrregularPopulation(n_knots=10).fit(members, Gaussian(), np.random.default_rng(0))
+    process = GaussianProcess(n_knots=10).fit(members, Gaussian(), np.random.default_rng(0))
+    gain = population.log_evidence(new) - process.log_evidence(new)
+    assert gain.mean() > 2.0 * gain.std() / np.sqrt(len(gain))
+
+
+def test_a_class_of_few_members_answers(rng: np.random.Generator) -> None:
+    model = IrregularPopulation(n_knots=5).fit(bent(3, rng), Gaussian(), rng)
+    assert np.isfinite(model.log_evidence(bent(4, rng))).all()
+    assert model.leave_one_out().shape == (3,)
