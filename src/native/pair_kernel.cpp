@@ -19,7 +19,7 @@ BADAC_INLINE bool all_above(const V (&num)[OBJECTS][kVectors], const V (&den)[OB
     unsigned above = (1u << Simd<T>::lanes) - 1u;
     for (int o = 0; o < OBJECTS; ++o) {
         const V limit = broadcast<V>(limits[o]);
-        for (int c = 0; c < kVectors; ++c) above &= lanes_set(num[o][c] > (SHARED ? limit : V(limit * den[o][c])));
+        for (int c = 0; c < kVectors; ++c) above &= lanes_set(greater(num[o][c], SHARED ? limit : V(limit * den[o][c])));
     }
     return above == (1u << Simd<T>::lanes) - 1u;
 }
@@ -238,11 +238,11 @@ int finish(const T* nums, const T* dens, int n, T limit, int32_t* place, T* scor
         const V num = load<V>(nums + i);
         V score;
         if (SHARED) {
-            if (lanes_set(num > bound) == (1u << L) - 1u) continue;
+            if (lanes_set(greater(num, bound)) == (1u << L) - 1u) continue;
             score = minus_half * num;
         } else {
             const V den = load<V>(dens + i);
-            if (lanes_set(num > V(bound * den)) == (1u << L) - 1u) continue;
+            if (lanes_set(greater(num, V(bound * den))) == (1u << L) - 1u) continue;
             V exponent = broadcast<V>(T(0));
             const V mantissa = take_exponent<T>(den, exponent);
             score = minus_half * (num / den + fma(exponent, broadcast<V>(T(kLog2)), log_mantissa(mantissa)));
@@ -263,7 +263,7 @@ double exp_sum(const double* x, int n, double reference) {
     VecD sum = broadcast<VecD>(0.0);
     for (int i = 0; i < n; i += L) {
         const VecD t = load<VecD>(x + i) - shift;
-        const IntD counts = t > floor;
+        const IntD counts = greater(t, floor);
         if (lanes_set(counts)) sum = sum + select(counts, exp_negative(t), broadcast<VecD>(0.0));
     }
     double out = 0.0;
@@ -280,9 +280,9 @@ int split(const float* x, const int32_t* place, int n, float reference, float cu
     int found = 0;
     for (int i = 0; i < n; i += L) {
         const VecF s = load<VecF>(x + i);
-        const IntF survives = s > limit;
+        const IntF survives = greater(s, limit);
         for (unsigned bits = lanes_set(survives); bits; bits &= bits - 1u) list[found++] = place[i + lowest(bits)];
-        const VecF weight = select(s > floor, exp_negative(VecF(s - shift)), broadcast<VecF>(0.0f));
+        const VecF weight = select(greater(s, floor), exp_negative(VecF(s - shift)), broadcast<VecF>(0.0f));
         sum = sum + select(survives, broadcast<VecF>(0.0f), weight);
     }
     for (int l = 0; l < L; ++l) *mass += double(sum[l]);

@@ -88,16 +88,6 @@ BADAC_INLINE Plain<T, N> operator>>(const Plain<T, N>& a, int s) {
     for (int i = 0; i < N; ++i) c.x[i] = T(a.x[i] >> s);
     return c;
 }
-BADAC_INLINE IntD operator>(const VecD& a, const VecD& b) {
-    IntD c;
-    for (int i = 0; i < kBytes / 8; ++i) c.x[i] = a.x[i] > b.x[i] ? -1 : 0;
-    return c;
-}
-BADAC_INLINE IntF operator>(const VecF& a, const VecF& b) {
-    IntF c;
-    for (int i = 0; i < kBytes / 4; ++i) c.x[i] = a.x[i] > b.x[i] ? -1 : 0;
-    return c;
-}
 #endif
 
 // Facts about the two element types.
@@ -175,6 +165,26 @@ BADAC_INLINE VecF fma(const VecF& a, const VecF& b, const VecF& c) {
 #endif
 }
 
+// All ones in the lanes where a > b. (A function, since compilers disagree on the type of `a > b`.)
+BADAC_INLINE IntD greater(const VecD& a, const VecD& b) {
+#ifdef BADAC_VECTOR_EXTENSIONS
+    return (IntD)(a > b);
+#else
+    IntD c;
+    for (int i = 0; i < kBytes / 8; ++i) c.x[i] = a.x[i] > b.x[i] ? -1 : 0;
+    return c;
+#endif
+}
+BADAC_INLINE IntF greater(const VecF& a, const VecF& b) {
+#ifdef BADAC_VECTOR_EXTENSIONS
+    return (IntF)(a > b);
+#else
+    IntF c;
+    for (int i = 0; i < kBytes / 4; ++i) c.x[i] = a.x[i] > b.x[i] ? -1 : 0;
+    return c;
+#endif
+}
+
 // Lanes of a where the mask is set (all ones), of b elsewhere.
 template <class V, class I>
 BADAC_INLINE V select(const I& mask, const V& a, const V& b) {
@@ -183,7 +193,7 @@ BADAC_INLINE V select(const I& mask, const V& a, const V& b) {
 }
 template <class V>
 BADAC_INLINE V larger(const V& a, const V& b) {
-    return select(a > b, a, b);
+    return select(greater(a, b), a, b);
 }
 BADAC_INLINE unsigned lanes_set(const IntD& mask) {
 #if defined(__AVX2__) && !defined(__AVX512F__) && !defined(BADAC_VECTOR_BYTES) && defined(BADAC_VECTOR_EXTENSIONS)

@@ -22,7 +22,7 @@ BADAC_INLINE V take_exponent(const V& x, V& exponents) {
 // log x for x in [1, 2), after fdlibm: log(1+f) = f - (f^2/2 - s (f^2/2 + R(s^2))), s = f / (2 + f), |f| < 0.42.
 BADAC_INLINE VecD log_mantissa(VecD x) {
     const VecD half = broadcast<VecD>(0.5), root2 = broadcast<VecD>(1.4142135623730951);
-    const auto upper = x > root2;
+    const auto upper = greater(x, root2);
     x = select(upper, VecD(x * half), x);
     const VecD extra = select(upper, broadcast<VecD>(0.6931471805599453094), broadcast<VecD>(0.0));
     const VecD f = x - broadcast<VecD>(1.0), s = f / (broadcast<VecD>(2.0) + f), z = s * s;
@@ -38,7 +38,7 @@ BADAC_INLINE VecD log_mantissa(VecD x) {
 }
 BADAC_INLINE VecF log_mantissa(VecF x) {
     const VecF half = broadcast<VecF>(0.5f), root2 = broadcast<VecF>(1.41421356f);
-    const auto upper = x > root2;
+    const auto upper = greater(x, root2);
     x = select(upper, VecF(x * half), x);
     const VecF extra = select(upper, broadcast<VecF>(0.69314718f), broadcast<VecF>(0.0f));
     const VecF f = x - broadcast<VecF>(1.0f), s = f / (broadcast<VecF>(2.0f) + f), z = s * s;

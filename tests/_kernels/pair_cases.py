@@ -139,6 +139,20 @@ def _outlying_curve() -> Arguments:
     )
 
 
+def _families(n: int = 129, k: int = 801, m: int = 60, **changes: object) -> Arguments:
+    """Smooth curves of two parameters, enough of them to be put in order and searched for a good match first."""
+    rng = np.random.default_rng(13)
+    x = np.linspace(0, 1, m)
+
+    def curves(rows: int) -> np.ndarray:
+        return np.sin(rng.normal(5, 2, (rows, 1)) * x) + rng.normal(0, 0.3, (rows, 1))
+
+    d_sigma, y_sigma = rng.uniform(0.08, 0.12, (n, m)), rng.uniform(0.08, 0.12, (k, m))
+    d, y = curves(n) + d_sigma * rng.normal(size=(n, m)), curves(k) + y_sigma * rng.normal(size=(k, m))
+    d[rng.random((n, m)) < 0.1 * (np.arange(n)[:, None] % 3 == 0)] = np.nan
+    return _with({"d": d, "d_sigma": d_sigma, "y": y, "y_sigma": y_sigma}, **changes)
+
+
 # Not multiples of any tile, one of everything, and enough for several blocks: objects, curves, points.
 SIZES = [
     (1, 1, 1),
@@ -202,6 +216,18 @@ CASES: dict[str, Callable[[], Arguments]] = {
     "scales 1e±30": lambda: _scales(66, 70, 60, 30.0),
     "scales 1e±120": lambda: _scales(20, 70, 60, 120.0),
     "scales 1e±200": lambda: _scales(5, 9, 12, 200.0),
+    "families": _families,
+    "families, shared": lambda: _families(y_sigma=np.full((1, 60), 0.1)),
+    "families, noisy": lambda: _families(d_sigma=np.full((1, 60), 0.7), extra_variance=0.3),
+    "families, weights and skip": lambda: _families(log_weights=_weights(801), skip=np.arange(129) * 6 - 1),
+    "families, leave one out": lambda: (
+        lambda a: _with(
+            a, d=np.asarray(a["y"])[:200], d_sigma=np.asarray(a["y_sigma"])[:200], skip=np.arange(200)
+        )
+    )(_families()),
+    "families, one far curve": lambda: (
+        lambda a: _with(a, y=np.vstack([np.asarray(a["y"])[:-1], np.full((1, 60), 1e9)]))
+    )(_families()),
     "sigma by object": _mixed_objects,
     "offset 59000": lambda: _offset(_plain(70, 200, 100), 59_000.0, 0.01),
     "offset 59000, shared": lambda: _offset(_shared(70, 200, 100), 59_000.0, 0.01),
