@@ -142,3 +142,14 @@ def test_a_missing_file_or_folder_is_said_by_the_system(tmp_path: Path) -> None:
         badac.load(tmp_path / "nothing.badac")
     with pytest.raises(FileNotFoundError):
         badac.save(fitted(), tmp_path / "no folder" / "model.badac")
+
+
+@pytest.mark.parametrize("class_model", ["population", "template", "gp"])
+def test_every_class_model_is_stored(tmp_path: Path, class_model: str) -> None:
+    model = fitted(class_model=class_model, random_state=0)
+    badac.save(model, tmp_path / "model.badac")
+    again = badac.load(tmp_path / "model.badac")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(again.anomaly_score(X), model.anomaly_score(X))
+    np.testing.assert_array_equal(again.anomaly_pvalue(X), model.anomaly_pvalue(X))
+    assert str(again.explain(X[:2])) == str(model.explain(X[:2]))

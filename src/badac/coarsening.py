@@ -19,6 +19,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _LEAST = 1e-3
+# More training objects than this do not make the exponent noticeably more certain.
+MOST_OBJECTS = 4000
 # How many standard errors below 1 the exponent must be before it is believed.
 _CLEARLY = 2.0
 

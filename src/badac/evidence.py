@@ -26,6 +26,7 @@ def training_log_evidence(
     training: Measurements,
     label: npt.NDArray[np.int64],
     *,
+    rows: npt.NDArray[np.int64] | None = None,
     n_threads: int = 1,
 ) -> FloatArray:
     """Return (n, k): the log evidence of the training objects, each left out of its own class.
@@ -37,11 +38,17 @@ def training_log_evidence(
         (n, m), in any order.
     label : (n,)
         Index of each object's class; the members of a class are in the order in which its model was fitted.
+    rows : (r,), optional
+        Only these objects; all if not given.
     """
-    out = np.empty((training.n_objects, len(models)))
+    rows = np.arange(training.n_objects) if rows is None else rows
+    asked, place = label[rows], np.empty(len(label), dtype=np.int64)
+    out = np.empty((len(rows), len(models)))
     for column, model in enumerate(models):
-        own = label == column
-        out[own, column] = model.leave_one_out(n_threads=n_threads)
+        members = np.flatnonzero(label == column)
+        place[members] = np.arange(len(members))
+        own = asked == column
+        out[own, column] = model.leave_one_out(n_threads=n_threads)[place[rows[own]]]
         if not own.all():
-            out[~own, column] = model.log_evidence(training[~own], n_threads=n_threads)
+            out[~own, column] = model.log_evidence(training[rows[~own]], n_threads=n_threads)
     return out

@@ -22,11 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from badac import anomalies, classes, noise
+from badac.classes.bandwidth import Curves
 from badac.classes.basis import Basis
 from badac.classes.factor import Factor
 from badac.classes.growth import Curve
 from badac.classes.mixture import Mixture
+from badac.classes.plan import Plan
 from badac.classes.process import Process
+from badac.classes.shape import Shape
+from badac.classes.tails import Tails
+from badac.coarsening import Coarsening
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
 
@@ -41,6 +46,15 @@ STORABLE: dict[str, type] = {
         Measurements,
         classes.Instances,
         classes.Surroundings,
+        classes.Population,
+        classes.Template,
+        classes.ClassReport,
+        classes.Candidate,
+        Coarsening,
+        Plan,
+        Shape,
+        Curves,
+        Tails,
         Factor,
         Mixture,
         classes.GaussianProcess,

@@ -205,3 +205,19 @@ def test_diagnose_needs_no_fit_and_names_a_family(rng: np.random.Generator) -> N
     assert diagnosis.best == "outliers"
     assert "outlier" in diagnosis.advice
     assert not hasattr(model, "classes_") and not hasattr(model, "n_features_in_")
+
+
+def test_auto_says_what_it_chose_and_why() -> None:
+    model = BADACClassifier(anomaly="evidence", random_state=0).fit(VALUES, LABEL, X_err=SIGMA)
+    assert set(model.class_report_.chosen()) == {"bright", "dim"}
+    assert {name for _, name in [(label, tried.name) for label, tried in model.class_report_]} == {
+        "population",
+        "template",
+        "instances",
+    }
+    assert "chosen" in str(model.class_report_)
+    assert fitted().class_report_ is None
+
+
+def test_the_papers_equation_is_never_coarsened() -> None:
+    assert fitted().coarsening_.exponent == 1.0

@@ -34,7 +34,7 @@ def two_classes(n: int = 120, m: int = 6, seed: int = 0) -> tuple[Measurements, 
 
 
 FOLDS = StratifiedKFold(4, shuffle=True, random_state=1)
-MODEL = BADACClassifier(class_model="instances")
+MODEL = BADACClassifier(class_model="instances", anomaly="tophat")
 
 
 def by_hand(X: Measurements, y: np.ndarray) -> list[np.ndarray]:

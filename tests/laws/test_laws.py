@@ -30,7 +30,7 @@ def problem(
 
 
 def evidence(X: Measurements, y: np.ndarray, new: Measurements) -> np.ndarray:
-    return BADACClassifier(class_model="instances").fit(X, y).log_evidence(new)
+    return BADACClassifier(class_model="instances", anomaly="evidence").fit(X, y).log_evidence(new)
 
 
 @SETTINGS
@@ -78,8 +78,16 @@ def test_a_missing_point_is_an_infinite_sigma(seed: int) -> None:
     sigma[:, 1] = np.inf
     huge = new.sigma.copy()
     huge[:, 1] = 1e9
-    gone = BADACClassifier(class_model="instances").fit(X, y).predict_proba(Measurements(new.values, sigma))
-    vague = BADACClassifier(class_model="instances").fit(X, y).predict_proba(Measurements(new.values, huge))
+    gone = (
+        BADACClassifier(class_model="instances", anomaly="evidence")
+        .fit(X, y)
+        .predict_proba(Measurements(new.values, sigma))
+    )
+    vague = (
+        BADACClassifier(class_model="instances", anomaly="evidence")
+        .fit(X, y)
+        .predict_proba(Measurements(new.values, huge))
+    )
     np.testing.assert_allclose(gone, vague, atol=1e-6)
 
 
@@ -101,7 +109,7 @@ def test_probabilities_are_calibrated_where_the_flat_prior_holds() -> None:
     y, truth = draw()
     y_new, truth_new = draw()
     sigma = rng.uniform(0.3, 2.0, (n, 2))
-    model = BADACClassifier(class_model="instances").fit(truth, y, X_err=0.05)
+    model = BADACClassifier(class_model="instances", anomaly="evidence").fit(truth, y, X_err=0.05)
     proba = model.predict_proba(truth_new + sigma * rng.normal(size=(n, 2)), X_err=sigma)
     # With 15 bins of the largest probability the error of a calibrated model is sampling noise: each bin's mean absolute
     # deviation is at most sqrt(p(1-p)/n_b) sqrt(2/pi), so their weighted sum at most 0.8 sqrt(15 p(1-p) / n) = 0.023.
@@ -110,7 +118,7 @@ def test_probabilities_are_calibrated_where_the_flat_prior_holds() -> None:
 
 def test_growing_error_bars_move_probabilities_to_the_prior() -> None:
     X, y, _ = problem(4, n=60)
-    model = BADACClassifier(class_model="instances", priors=[0.3, 0.7]).fit(X, y)
+    model = BADACClassifier(class_model="instances", anomaly="evidence", priors=[0.3, 0.7]).fit(X, y)
     far = [model.predict_proba(Measurements(np.zeros((1, 4)), s))[0, 0] for s in (1.0, 10.0, 100.0, 1e6)]
     assert abs(far[-1] - 0.3) < 1e-3
     assert np.abs(np.array(far) - 0.3)[-1] <= np.abs(np.array(far) - 0.3)[0] + 1e-9
@@ -121,7 +129,7 @@ def test_block_size_changes_nothing(size: int) -> None:
     X, y, _ = problem(5, n=100)
     rng = np.random.default_rng(0)
     new = Measurements(rng.normal(size=(1000, 4)), 0.5)
-    model = BADACClassifier(class_model="instances").fit(X, y)
+    model = BADACClassifier(class_model="instances", anomaly="evidence").fit(X, y)
     whole = model.log_evidence(new)
     parts = np.concatenate(
         [model.log_evidence(new[i : i + size]) for i in range(0, 1000 if size > 2 else 20, size)]

@@ -5,12 +5,14 @@ from badac.classes.gp import GaussianProcess
 from badac.classes.instances import Instances
 from badac.classes.model import ClassModel, Surroundings
 from badac.classes.population import Population
+from badac.classes.report import ClassReport
 from badac.classes.template import Template
 
 __all__ = [
     "Auto",
     "Candidate",
     "ClassModel",
+    "ClassReport",
     "GaussianProcess",
     "Instances",
     "Population",

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from badac.anomalies import AnomalyModel, Broad, Contamination, Deviations, TopHat
-from badac.classes import ClassModel, GaussianProcess, Instances
+from badac.classes import Auto, ClassModel, GaussianProcess, Instances, Population, Template
 from badac.noise import AutoNoise, Correlated, Gaussian, Noise, Outliers, Poisson, Student
 
 CLASS_MODELS: dict[str, Callable[[], ClassModel]] = {
-    "auto": Instances,
+    "auto": Auto,
     "instances": Instances,
+    "population": Population,
+    "template": Template,
     "gp": GaussianProcess,
 }
 NOISE_MODELS: dict[str, Callable[[], Noise]] = {

@@ -12,15 +12,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from badac.anomalies import AnomalyModel, Deviations, Known
-from badac.classes import ClassModel, Surroundings
+from badac.classes import ClassModel, ClassReport, Surroundings
+from badac.coarsening import Coarsening
 from badac.data.measurements import Measurements, concatenate
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import ANOMALY_MODELS, CLASS_MODELS, NOISE_MODELS, choose
 from badac.estimators.door import to_measurements, warn_if_errors_are_missing
+from badac.estimators.fitting import Fitted, fit_classes, trust
 from badac.evidence import log_evidence
 from badac.explain import Explanation, explain
 from badac.learned import learn_noise
-from badac.noise import Noise, noise_of_class
+from badac.noise import Noise
 from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
 from badac.pvalues import Calibration, Strata, keep_back, noise_level
 from badac.ranking import Ranking, strangest_first
@@ -37,8 +39,10 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    class_model : {"auto", "instances"} or ClassModel
-        What a class is. "instances": every member is a curve, flat prior (the paper's equation).
+    class_model : {"auto", "population", "instances", "template", "gp"} or ClassModel
+        What a class is. "population": a density of true curves learned through the members' noise. "instances": every
+        member is a curve, flat prior (the paper's equation). "template": one Gaussian. "gp": a Gaussian process, for
+        irregular points. "auto": population, instances or template for each class, by leave-one-out evidence.
     noise : {"gaussian"} or Noise
         How measurements scatter.
     anomaly : {"auto", "tophat", "broad", "contamination", "evidence"} or AnomalyModel
@@ -60,7 +64,11 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Labels, sorted.
     class_models_ : tuple of ClassModel
         The fitted classes, in the order of `classes_`.
+    class_report_ : ClassReport or None
+        With ``class_model="auto"``: what was chosen for each class, and why.
     class_log_prior_ : (k,)
+    coarsening_ : Coarsening
+        The exponent of the evidence in the probabilities: 1 unless left-out training objects ask for less.
     anomaly_model_ : AnomalyModel or None
     noise_ : Noise
         The noise model, with what it left open learned from the training objects.
@@ -82,7 +90,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     classes_: npt.NDArray[Any]
     class_models_: tuple[ClassModel, ...]
+    class_report_: ClassReport | None
     class_log_prior_: FloatArray
+    coarsening_: Coarsening
     anomaly_model_: AnomalyModel | None
     noise_: Noise
     fitted_with_errors_: bool
@@ -158,31 +168,27 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         anomaly = choose("anomaly", self.anomaly, ANOMALY_MODELS, AnomalyModel)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         rng = np.random.default_rng(seed)
-        before: dict[Any, ClassModel] = {}
+        kept: dict[Any, Fitted] = {}
         if touched is not None:
-            before = dict(zip(self.classes_.tolist(), self.class_models_, strict=True))
+            report = self.class_report_.candidates if self.class_report_ else ((),) * len(self.classes_)
+            pairs = zip(self.class_models_, report, strict=True)
+            kept = dict(zip(self.classes_.tolist(), pairs, strict=True))
+            kept = {name: fitted for name, fitted in kept.items() if name not in touched}
 
         classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
+        index = index.astype(np.int64)
         surroundings = Surroundings.of(objects)
-        noise = learn_noise(noise_model, objects, index.astype(np.int64), rng)
-        models = []
-        for number, name in enumerate(classes.tolist()):
-            if touched is not None and name not in touched:
-                models.append(before[name])
-            else:
-                models.append(
-                    class_model.fit(
-                        objects[index == number], noise_of_class(noise, number), rng, surroundings
-                    )
-                )
+        noise = learn_noise(noise_model, objects, index, rng)
+        fitted = fit_classes(class_model, objects, index, classes.tolist(), noise, rng, surroundings, kept)
+        models, tried = (tuple(column) for column in zip(*fitted, strict=True))
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
-        known = Known(
-            objects, index.astype(np.int64), tuple(models), log_prior, self.anomaly_prior, noise, surroundings
-        )
+        known = Known(objects, index, models, log_prior, self.anomaly_prior, noise, surroundings)
         self.noise_ = noise
         self.classes_ = classes
-        self.class_models_ = tuple(models)
+        self.class_models_ = models
+        self.class_report_ = ClassReport(tuple(classes.tolist()), tried) if any(tried) else None
         self.class_log_prior_ = log_prior
+        self.coarsening_ = trust(known, rng, n_threads(self.n_jobs))
         self.anomaly_model_ = None if anomaly is None else anomaly.fit(known, rng)
         self.surroundings_ = surroundings
         self.fitted_with_errors_ = objects.has_errors
@@ -200,18 +206,16 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): log probabilities of the known classes."""
-        return log_posterior(self._log_evidence(self._objects(X, X_err)), self.class_log_prior_)
+        return self._log_posterior(self._log_evidence(self._objects(X, X_err)))
 
     def predict_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): probabilities of the known classes, columns in the order of `classes_`."""
-        return np.asarray(
-            np.exp(log_posterior(self._log_evidence(self._objects(X, X_err)), self.class_log_prior_))
-        )
+        return np.asarray(np.exp(self._log_posterior(self._log_evidence(self._objects(X, X_err)))))
 
     def predict(self, X: Any, *, X_err: Any = None) -> npt.NDArray[Any]:
         """Return (n,): the most probable known class."""
         evidence = self._log_evidence(self._objects(X, X_err))
-        return np.asarray(self.classes_[log_posterior(evidence, self.class_log_prior_).argmax(axis=1)])
+        return np.asarray(self.classes_[self._log_posterior(evidence).argmax(axis=1)])
 
     # -- the anomaly -------------------------------------------------------------------------------------------------
 
@@ -259,7 +263,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         objects = self._objects(X, X_err)
         evidence = self._log_evidence(objects)
         score = self._score(objects, evidence)
-        posterior = log_posterior(evidence, self.class_log_prior_)
+        posterior = self._log_posterior(evidence)
         order = strangest_first(score)
         best = posterior.argmax(axis=1)
         table = Ranking(
@@ -305,6 +309,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _log_evidence(self, objects: Measurements) -> FloatArray:
         return log_evidence(self.class_models_, objects, n_threads=n_threads(self.n_jobs))
+
+    def _log_posterior(self, evidence: FloatArray) -> FloatArray:
+        return log_posterior(self.coarsening_.apply(evidence), self.class_log_prior_)
 
     def _score(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
         known = log_total(evidence, self.class_log_prior_)
