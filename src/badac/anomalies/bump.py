@@ -20,12 +20,12 @@ from typing import Self
 import numpy as np
 
 from badac._kernels.latent import unpack
-from badac.anomalies.described import View, as_gaussian
-from badac.anomalies.hypothesis import Ground
+from badac.anomalies.described import View
+from badac.anomalies.hypothesis import Ground, over_classes
 from badac.anomalies.model import FloatArray
-from badac.anomalies.sequence import bump_grid, bumps, cosines, spectrum
+from badac.anomalies.sequence import bump_grid, bumps
 from badac.classes.factor import Factor
-from badac.classes.latent import project, weigh
+from badac.classes.latent import weigh
 from badac.classes.mixture import logsumexp_rows
 from badac.data.measurements import Measurements
 
@@ -51,7 +51,7 @@ class Bump:
     """
 
     signal_to_noise: float = 5.0
-    step: float = 0.7
+    step: float = 1.0
     widest: float = 0.1
     components: int = 2
     shapes: FloatArray | None = None
@@ -76,8 +76,7 @@ class Bump:
         return replace(self, shapes=shapes[:, seen], places=places[seen], widths=widths[seen], ground=ground)
 
     def log_evidence(self, objects: Measurements, views: tuple[View, ...]) -> FloatArray:
-        of_class = [view.log_prior + view.log_evidence + self.log_bayes_factor(view) for view in views]
-        return logsumexp_rows(np.stack(of_class, axis=1))
+        return over_classes(views, lambda view: view.log_evidence + self.log_bayes_factor(view))
 
     def log_bayes_factor(self, view: View) -> FloatArray:
         """Return (n,): log P(d | class plus bump) - log P(d | class)."""
@@ -95,10 +94,9 @@ class Bump:
         """
         assert self.shapes is not None and self.ground is not None, "fit first"
         factor, mixture = view.described.factor, view.described.mixture
-        gaussian, _ = as_gaussian(view.objects, self._forgiving(factor), view.described.noise)
-        plain = gaussian is view.objects
-        latent = view.latent if plain else project(gaussian, factor.mean, factor.factors, factor.psi)
-        match = mixture.log_match(latent)
+        # Points that are taken for bad ones under the class stay so: the Bayes factor compares like with like.
+        gaussian, _ = view.gaussian
+        latent, match = view.latent, view.log_match
         top = np.argsort(-match, axis=1)[:, : self.components]
         log_share = np.take_along_axis(match, top, axis=1)
         log_share -= logsumexp_rows(log_share)[:, None]
@@ -115,15 +113,6 @@ class Bump:
             told = precision > 1e-6 * with_itself.max(axis=1, keepdims=True)
             ratio[:, column] = np.where(told, height / np.sqrt(np.where(told, precision, 1.0)), np.nan)
         return ratio, log_share
-
-    def _forgiving(self, factor: Factor) -> Factor:
-        """Return the class plus a short deviation, so that the points of a bump are not all taken for bad ones."""
-        assert self.ground is not None
-        if self.ground.where is None:
-            return factor
-        power = spectrum(0.04)
-        waves = cosines(self.ground.where, power.size) * np.sqrt(power * self.ground.variance)
-        return Factor(factor.mean, np.hstack([waves, factor.factors]), factor.psi)
 
 
 def filtered(

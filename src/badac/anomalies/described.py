@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from badac._kernels.latent import unpack
 from badac.anomalies.model import FloatArray
@@ -20,9 +21,8 @@ from badac.classes.factor import Factor
 from badac.classes.latent import Latent, project
 from badac.classes.mixture import Mixture, deconvolve, logsumexp_rows, start_mixture
 from badac.classes.model import ClassModel, Surroundings
-from badac.classes.plan import make_plan
-from badac.classes.population import Population, learn
-from badac.classes.sites import gaussian_sites, is_plain
+from badac.classes.population import Population
+from badac.classes.sites import believed, gaussian_sites, is_plain, see
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 
@@ -49,30 +49,29 @@ def describe(
     around: Surroundings,
 ) -> Described:
     """Take the description from a class model that has one, or learn it from the members."""
-    if isinstance(model, Population):
-        assert model.mean is not None and model.factors is not None and model.psi is not None, "fit first"
-        factor, density = Factor(model.mean, model.factors, model.psi), model.density
-    else:
-        factor, density = learn(members, around, make_plan(members, around, rng), rng)
+    population = model if isinstance(model, Population) else Population()
+    if population.density is None:
+        population = population.fit(members, noise, rng, around)
+    factor, density = population.factor, population.density
     if not isinstance(density, Mixture):
-        density = few_components(members, factor, rng)
+        density = few_components(members, factor, noise, rng)
     return Described(factor, density, noise)
 
 
-def few_components(members: Measurements, factor: Factor, rng: np.random.Generator) -> Mixture:
+def few_components(members: Measurements, factor: Factor, noise: Noise, rng: np.random.Generator) -> Mixture:
     """Return a small mixture for a class whose latent density is one curve per member: every hypothesis visits them all."""
     count = min(_MOST_COMPONENTS, members.n_objects // _MEMBERS_PER_COMPONENT)
-    latent = project(members, factor.mean, factor.factors, factor.psi)
+    latent = see(members, factor, noise)
     mixture = Mixture.standard(factor.rank)
     if count > 1:
         mixture = deconvolve(latent, start_mixture(latent, count, rng))
     return mixture.with_broad(1.0 / (members.n_objects + 2.0), _BROAD_WIDTH)
 
 
-def as_gaussian(objects: Measurements, factor: Factor, noise: Noise) -> tuple[Measurements, FloatArray]:
+def gaussian_objects(objects: Measurements, factor: Factor, noise: Noise) -> tuple[Measurements, FloatArray]:
     """Return objects with Gaussian errors that stand for these under the factor model, and log constants (n,)."""
     if is_plain(noise):
-        return objects, np.zeros(objects.n_objects)
+        return believed(objects, noise), np.zeros(objects.n_objects)
     sites = gaussian_sites(objects, factor, noise)
     return sites.objects, sites.log_constant
 
@@ -96,17 +95,35 @@ class View:
     log_prior: float
 
     @cached_property
+    def gaussian(self) -> tuple[Measurements, FloatArray]:
+        """Objects with Gaussian errors that stand for these if they belong to the class, and log constants (n,)."""
+        return gaussian_objects(self.objects, self.described.factor, self.described.noise)
+
+    @cached_property
     def latent(self) -> Latent:
         """Latent likelihoods of the objects under the class alone."""
         factor = self.described.factor
-        gaussian, constant = as_gaussian(self.objects, factor, self.described.noise)
+        gaussian, constant = self.gaussian
         latent = project(gaussian, factor.mean, factor.factors, factor.psi)
         return Latent(latent.precision, latent.shift, latent.offset - 2.0 * constant)
 
     @cached_property
+    def log_match(self) -> FloatArray:
+        """(n, components): log of weight times match with every component of the class, the offset not included."""
+        return self.described.mixture.log_match(self.latent)
+
+    @cached_property
     def log_evidence(self) -> FloatArray:
         """(n,): log P(object | class)."""
-        return logsumexp_rows(self.described.mixture.log_match(self.latent)) - 0.5 * self.latent.offset
+        return logsumexp_rows(self.log_match) - 0.5 * self.latent.offset
+
+    def take(self, rows: npt.NDArray[np.int64]) -> View:
+        """Return the view of some of the objects, with what is known of them already."""
+        part = View(self.objects[rows], self.described, self.log_prior)
+        gaussian, constant = self.gaussian
+        part.__dict__["gaussian"] = gaussian[rows], constant[rows]
+        part.__dict__["latent"], part.__dict__["log_match"] = self.latent[rows], self.log_match[rows]
+        return part
 
 
 def without(columns: int, latent: Latent, amplitude: FloatArray) -> Latent:

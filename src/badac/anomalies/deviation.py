@@ -25,6 +25,7 @@ from badac.anomalies.bump import Bump
 from badac.anomalies.described import Described, View, describe
 from badac.anomalies.hypothesis import Ground, Hypothesis
 from badac.anomalies.model import FloatArray, Known
+from badac.anomalies.rare import rare_population, suspects
 from badac.anomalies.sequence import coordinates
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
@@ -53,6 +54,9 @@ class Deviations:
         After `fit`: the known classes as the hypotheses see them.
     log_prior : (k,)
         Of the known classes.
+    rare : tuple of Described
+    rare_log_prior : (number,)
+        After `fit`: populations of rare members, and the log priors of belonging to them.
     ground : Ground
         After `fit`: what the hypotheses share.
     box : TopHat or None
@@ -63,6 +67,8 @@ class Deviations:
     shares: tuple[float, ...] = (0.8, 0.15, 0.05)
     classes: tuple[Described, ...] = ()
     log_prior: FloatArray | None = None
+    rare: tuple[Described, ...] = ()
+    rare_log_prior: FloatArray | None = None
     ground: Ground | None = None
     box: TopHat | None = None
 
@@ -92,7 +98,20 @@ class Deviations:
         )
         ground = Ground.of(coordinates(known.training, rng), classes, known.surroundings)
         fitted = tuple(hypothesis.fit(ground) for hypothesis in self.hypotheses)
-        return replace(self, hypotheses=fitted, classes=classes, log_prior=known.log_prior, ground=ground)
+        first = replace(self, hypotheses=fitted, classes=classes, log_prior=known.log_prior, ground=ground)
+        return first.with_rare_members(known, rng)
+
+    def with_rare_members(self, known: Known, rng: np.random.Generator) -> Self:
+        """Return a copy that knows the classes' rare members (`badac.anomalies.rare`)."""
+        found, priors = [], []
+        for index, described in enumerate(self.classes):
+            rows = suspects(known, index, described)
+            strange = self.log_bayes_factor(known.training[rows]) if rows.size else np.empty(0)
+            rare = rare_population(known, index, described, rows, strange, rng)
+            if rare is not None:
+                found.append(rare[0])
+                priors.append(rare[1] + known.log_prior[index])
+        return replace(self, rare=tuple(found), rare_log_prior=np.array(priors))
 
     def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
         assert self.log_prior is not None, "fit first"
@@ -111,10 +130,18 @@ class Deviations:
             block = slice(start, start + _OBJECTS_PER_BLOCK)
             some = objects[block]
             views = self.views(some)
-            known = logsumexp_rows(np.stack([view.log_prior + view.log_evidence for view in views], axis=1))
+            known = self.log_known(some, views)
             for column, hypothesis in enumerate(self.hypotheses):
                 out[block, column] = hypothesis.log_evidence(some, views) - known
         return out
+
+    def log_known(self, objects: Measurements, views: tuple[View, ...]) -> FloatArray:
+        """Return (n,): log P(d | known classes) under the descriptions, their rare members included."""
+        priors = [] if self.rare_log_prior is None else self.rare_log_prior.tolist()
+        rare = [View(objects, one, prior) for one, prior in zip(self.rare, priors, strict=True)]
+        return logsumexp_rows(
+            np.stack([view.log_prior + view.log_evidence for view in (*views, *rare)], axis=1)
+        )
 
     def views(self, objects: Measurements) -> tuple[View, ...]:
         """Return the objects as each known class sees them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
@@ -15,6 +16,8 @@ from badac.classes.mixture import logsumexp_rows
 from badac.classes.model import Surroundings
 from badac.data.measurements import Measurements
 
+_HOPELESS = 30.0
+
 
 @dataclass(frozen=True, eq=False)
 class Ground:
@@ -25,7 +28,7 @@ class Ground:
     where : (m,) or None
         Coordinates of the points on [0, 1]; None for features without an order.
     level : float
-        Mean of all training values.
+        Mean of the known classes, over all points.
     variance : float
         Of the known classes' true values around that level, averaged over the points.
     centre, scale : (m,)
@@ -40,7 +43,7 @@ class Ground:
 
     @classmethod
     def of(cls, where: FloatArray | None, classes: tuple[Described, ...], around: Surroundings) -> Ground:
-        level = float(np.mean(around.centre))
+        level = float(np.mean([one.factor.mean for one in classes]))
         spread = [
             np.mean((one.factor.factors**2).sum(axis=1) + one.factor.psi + (one.factor.mean - level) ** 2)
             for one in classes
@@ -57,6 +60,33 @@ class Hypothesis(Protocol):
 
     def log_evidence(self, objects: Measurements, views: tuple[View, ...]) -> FloatArray:
         """Return (n,): log P(object | hypothesis), with the objects as each known class sees them."""
+
+
+def over_classes(views: tuple[View, ...], log_evidence: Callable[[View], FloatArray]) -> FloatArray:
+    """Average a hypothesis about each known class over the classes that an object may belong to at all.
+
+    Parameters
+    ----------
+    views : tuple of View
+        The n objects as each class sees them.
+    log_evidence : callable
+        (n,) of a view: log P(d | class, hypothesis).
+
+    Returns
+    -------
+    (n,)
+        A class that explains an object by `_HOPELESS` nats worse than another does is not asked: what spoils a few points,
+        or all of them a little, spoils them for every class. So the cost does not grow with the number of classes.
+    """
+    joint = np.stack([view.log_prior + view.log_evidence for view in views], axis=1)
+    asked = joint >= joint.max(axis=1, keepdims=True) - _HOPELESS
+    out = np.full(joint.shape, -np.inf)
+    for column, view in enumerate(views):
+        rows = np.flatnonzero(asked[:, column])
+        if rows.size:
+            part = view if rows.size == len(asked) else view.take(rows)
+            out[rows, column] = view.log_prior + log_evidence(part)
+    return logsumexp_rows(out)
 
 
 def log_mean_exp(terms: list[FloatArray]) -> FloatArray:

@@ -15,13 +15,19 @@ from typing import Self
 
 import numpy as np
 
-from badac.anomalies.described import View, as_gaussian, without
-from badac.anomalies.hypothesis import Ground, chosen, log_mean_exp, noise_variance, typical_amplitude
+from badac.anomalies.described import View, gaussian_objects, without
+from badac.anomalies.hypothesis import (
+    Ground,
+    chosen,
+    log_mean_exp,
+    noise_variance,
+    over_classes,
+    typical_amplitude,
+)
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
 from badac.classes.factor import Factor
 from badac.classes.latent import project
-from badac.classes.mixture import logsumexp_rows
 from badac.data.measurements import Measurements
 
 
@@ -47,11 +53,9 @@ class SmoothDeviation:
     def log_evidence(self, objects: Measurements, views: tuple[View, ...]) -> FloatArray:
         assert self.ground is not None, "fit first"
         where = self.ground.where
-        of_class = [
-            view.log_prior + (_independent(self, view) if where is None else _smooth(self, view, where))
-            for view in views
-        ]
-        return logsumexp_rows(np.stack(of_class, axis=1))
+        if where is None:
+            return over_classes(views, lambda view: _independent(self, view))
+        return over_classes(views, lambda view: _smooth(self, view, where))
 
 
 def _smooth(deviation: SmoothDeviation, view: View, where: FloatArray) -> FloatArray:
@@ -61,7 +65,7 @@ def _smooth(deviation: SmoothDeviation, view: View, where: FloatArray) -> FloatA
     waves = cosines(where, most)
     typical = np.sqrt(np.median(noise_variance(view.objects, factor.psi))) * typical_amplitude(powers)
     start = Factor(factor.mean, np.hstack([waves * typical, factor.factors]), factor.psi)
-    gaussian, constant = as_gaussian(view.objects, start, view.described.noise)
+    gaussian, constant = gaussian_objects(view.objects, start, view.described.noise)
     latent = project(gaussian, factor.mean, np.hstack([waves, factor.factors]), factor.psi)
     noise = noise_variance(gaussian, factor.psi)
     terms = []
@@ -76,7 +80,7 @@ def _smooth(deviation: SmoothDeviation, view: View, where: FloatArray) -> FloatA
 
 def _independent(deviation: SmoothDeviation, view: View) -> FloatArray:
     factor, mixture = view.described.factor, view.described.mixture
-    gaussian, constant = as_gaussian(view.objects, factor, view.described.noise)
+    gaussian, constant = view.gaussian
     terms = []
     for amplitude in deviation.amplitudes:
         wider = widened(gaussian, factor.psi, 1.0 + amplitude**2)

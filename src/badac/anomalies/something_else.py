@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from badac.anomalies.described import View, as_gaussian, without
+from badac.anomalies.described import View, gaussian_objects, without
 from badac.anomalies.hypothesis import Ground, chosen, log_mean_exp, noise_variance, typical_amplitude
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
@@ -42,7 +42,7 @@ class SomethingElse:
     """
 
     lengths: tuple[float, ...] = (0.05, 0.15, 0.4)
-    amplitudes: tuple[float, ...] = (0.5, 1.0)
+    amplitudes: tuple[float, ...] = (0.7,)
     ground: Ground | None = None
 
     def fit(self, ground: Ground) -> Self:
@@ -62,7 +62,7 @@ class SomethingElse:
         jitter = np.full(objects.n_points, 1e-6 * ground.variance)
         start = np.sqrt(ground.variance) * typical_amplitude(powers)
         start[0] = np.sqrt(start[0] ** 2 + ground.variance)
-        gaussian, constant = as_gaussian(objects, Factor(level, waves * start, jitter), noise)
+        gaussian, constant = gaussian_objects(objects, Factor(level, waves * start, jitter), noise)
         latent = project(gaussian, level, waves, jitter)
         visible = ground.variance + _NOISE_SHARE * noise_variance(gaussian, jitter)
         terms = []
@@ -80,7 +80,7 @@ class SomethingElse:
         sigma = np.where(observed, objects.sigma, 0.0)
         terms = []
         for amplitude in self.amplitudes:
-            variance = (2.0 * amplitude * ground.scale) ** 2 + sigma**2
+            variance = (amplitude * ground.scale) ** 2 + sigma**2
             density = residual**2 / variance + np.log(variance) + _LOG_2PI
             terms.append(-0.5 * np.where(observed, density, 0.0).sum(axis=1))
         return log_mean_exp(terms)
