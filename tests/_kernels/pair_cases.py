@@ -139,8 +139,8 @@ def _outlying_curve() -> Arguments:
     )
 
 
-def _families(n: int = 129, k: int = 801, m: int = 60, **changes: object) -> Arguments:
-    """Smooth curves of two parameters, enough of them to be put in order and searched for a good match first."""
+def _families(n: int = 129, k: int = 301, m: int = 40, **changes: object) -> Arguments:
+    """Smooth curves of two parameters, enough of them (in small blocks) to be put in order and sampled first."""
     rng = np.random.default_rng(13)
     x = np.linspace(0, 1, m)
 
@@ -217,16 +217,16 @@ CASES: dict[str, Callable[[], Arguments]] = {
     "scales 1e±120": lambda: _scales(20, 70, 60, 120.0),
     "scales 1e±200": lambda: _scales(5, 9, 12, 200.0),
     "families": _families,
-    "families, shared": lambda: _families(y_sigma=np.full((1, 60), 0.1)),
-    "families, noisy": lambda: _families(d_sigma=np.full((1, 60), 0.7), extra_variance=0.3),
-    "families, weights and skip": lambda: _families(log_weights=_weights(801), skip=np.arange(129) * 6 - 1),
+    "families, shared": lambda: _families(y_sigma=np.full((1, 40), 0.1)),
+    "families, noisy": lambda: _families(d_sigma=np.full((1, 40), 0.7), extra_variance=0.3),
+    "families, weights and skip": lambda: _families(log_weights=_weights(301), skip=np.arange(129) * 2 - 1),
     "families, leave one out": lambda: (
         lambda a: _with(
             a, d=np.asarray(a["y"])[:200], d_sigma=np.asarray(a["y_sigma"])[:200], skip=np.arange(200)
         )
     )(_families()),
     "families, one far curve": lambda: (
-        lambda a: _with(a, y=np.vstack([np.asarray(a["y"])[:-1], np.full((1, 60), 1e9)]))
+        lambda a: _with(a, y=np.vstack([np.asarray(a["y"])[:-1], np.full((1, 40), 1e9)]))
     )(_families()),
     "sigma by object": _mixed_objects,
     "offset 59000": lambda: _offset(_plain(70, 200, 100), 59_000.0, 0.01),
