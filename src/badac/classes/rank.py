@@ -21,6 +21,7 @@ from badac.data.validation import BoolArray
 
 MAX_RANK = 30
 _PATIENCE = 3
+_FOR_A_GUESS = 1500
 _REPEATED = 0.1
 _FLOORS = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1)
 
@@ -44,7 +45,9 @@ def moments(members: Measurements, around: Surroundings) -> Moments:
     observed = members.observed
     variance = np.where(observed, members.sigma, 0.0) ** 2
     values = np.where(observed, members.values, 0.0)
-    guess = population_variance(values, variance, observed, around)
+    # A spread that only serves as a weight need not be known better than some of the members tell.
+    some = slice(None, None, max(1, len(values) // _FOR_A_GUESS))
+    guess = population_variance(values[some], variance[some], observed[some], around)
     weight = observed * (guess / (guess + variance))
     total = weight.sum(axis=0)
     mean = np.where(total > 0, (weight * values).sum(axis=0) / np.maximum(total, 1e-300), around.centre)
@@ -86,6 +89,7 @@ def seen_clearly(around: Surroundings, members: Measurements) -> Surroundings:
     The scale of all training objects contains their noise. Where the class's own well measured members say that errors and
     spread are much smaller, ten times what they say is enough. Points with exact members keep the scale as it is.
     """
+    members = members[:: max(1, members.n_objects // _FOR_A_GUESS)]
     observed = members.observed
     variance = np.where(observed, members.sigma, 0.0) ** 2
     values = np.where(observed, members.values, 0.0)
@@ -157,9 +161,9 @@ def choose_rank(
     if limit < 1:
         return 0, repeated(members, around), np.zeros(1)
     fold = folds(n, rng)
-    spectra = [Spectrum.of(members[fold != k], around, limit) for k in range(int(fold.max()) + 1)]
     # Large classes are split once: the second part would say the same.
-    spectra = spectra[:1] if n > 500 else spectra
+    parts_used = 1 if n > 500 else int(fold.max()) + 1
+    spectra = [Spectrum.of(members[fold != k], around, limit) for k in range(parts_used)]
     held_out = [members[fold == k] for k in range(len(spectra))]
     floor = repeated(members, around)
     floor = floor + _choose_floor(spectra, held_out, around, min(limit, 5), floor) * around.scale**2
