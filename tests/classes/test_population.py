@@ -179,3 +179,26 @@ def test_the_summary_is_there_for_the_anomalies() -> None:
     assert isinstance(found.factor, Factor)
     assert found.mean.shape == found.psi.shape == (15,)
     assert found.factors.shape == (15, max(found.plan.rank, 1))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_correlated_errors_are_not_learned_as_factors(own: bool) -> None:
+    rng = np.random.default_rng(29)
+    _, mean, factors, _ = gaussian(1, seed=30, m=12)
+    covariance = 0.05 * np.eye(12) + 0.3 * np.exp(
+        -np.abs(np.subtract.outer(np.arange(12), np.arange(12))) / 4.0
+    )
+
+    def draw(n: int) -> Measurements:
+        truth = mean + rng.standard_normal((n, 2)) @ factors.T
+        values = truth + rng.multivariate_normal(np.zeros(12), covariance, n)
+        return Measurements(
+            values, covariance=np.broadcast_to(covariance, (n, 12, 12)) if own else covariance
+        )
+
+    members, objects = draw(800), draw(500)
+    found = fit(members)
+    best = project(objects, mean, factors, np.full(12, 1e-9)).gaussian_log_evidence()
+    # 12 means, 24 factors: half a parameter over n nats each; five times that for the scatter and the choice of rank.
+    assert float((best - found.log_evidence(objects)).mean()) < 5 * 36 / (2 * 800)
+    assert found.leave_one_out().mean() == pytest.approx(best.mean(), abs=5 * best.std() / np.sqrt(500))

@@ -156,6 +156,7 @@ def compare(evidence: dict[str, FloatArray]) -> tuple[Candidate, ...]:
         elif name == "population":
             why = f"left-out members lose {gains[winner][0]:.2f} nats against the {winner}"
         else:
-            why = f"left-out members gain {mean:.2f} +- {error:.2f} nats over the population"
+            verb, amount = ("gain", mean) if mean > 0 else ("lose", -mean)
+            why = f"left-out members {verb} {amount:.2f} +- {error:.2f} nats against the population"
         report.append(Candidate(name, mean_evidence, mean, error, name == winner, why))
     return tuple(sorted(report, key=lambda row: (not row.chosen, -row.log_evidence)))

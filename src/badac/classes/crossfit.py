@@ -55,11 +55,10 @@ def leave_out_evidence(
         )
         tails = every.weighted(every.log_evidence_by_width(some, factor, density))
         latent = project(members, factor.mean, factor.factors, factor.psi)
-        own = (
-            without_own_share(latent, density)
-            if isinstance(density, Mixture)
-            else density.log_evidence(latent)
-        )
+        if isinstance(density, Mixture):
+            own = without_own_share(latent, density)
+        else:
+            own = without_own_curve(latent, density)
         if len(tails.weights) > 1:
             wider = Tails(tails.variances[1:], tails.weights[1:])
             widths = np.column_stack([own, wider.log_evidence_by_width(members, factor, density)])
@@ -73,6 +72,15 @@ def leave_out_evidence(
     tails = every.weighted(widths)
     kept = np.isin(every.variances[:, 0], tails.variances[:, 0])
     return tails.combine(widths[:, kept]), tails
+
+
+def without_own_curve(latent: Latent, density: Curves) -> FloatArray:
+    """Evidence (n,) of members with each one's own curve left out; all are curves unless there are thousands."""
+    if len(density.positions) != len(latent):
+        return density.log_evidence(latent)
+    widths = density.log_evidence_by_bandwidth(latent, skip=np.arange(len(latent), dtype=np.int64))
+    with np.errstate(divide="ignore"):
+        return logsumexp_rows(widths + np.log(density.weights))
 
 
 def without_own_share(latent: Latent, density: Mixture) -> FloatArray:

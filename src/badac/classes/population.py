@@ -31,6 +31,7 @@ from badac.classes.model import FloatArray, Surroundings
 from badac.classes.plan import Plan, make_plan
 from badac.classes.rank import Spectrum, seen_clearly
 from badac.classes.reconstruction import reconstruct
+from badac.classes.rotation import common_axes
 from badac.classes.sites import as_gaussian, gaussian_sites, is_plain, link_surroundings, see
 from badac.classes.smoothness import smoothed
 from badac.classes.tails import Tails
@@ -96,9 +97,17 @@ class Population:
         around = link_surroundings(members, noise, around)
         # Under noise of several widths each point becomes a Gaussian one of the width it seems to have.
         gaussian = as_gaussian(members, noise, around, rng, rank=self.rank)
+        axes = common_axes(gaussian, around)
+        if axes is not None:
+            gaussian, around = axes.turn(gaussian), axes.turn_surroundings(around)
         plan = make_plan(gaussian, around, rng, rank=self.rank, shape=self.shape)
         factor, density = learn(gaussian, around, plan, rng)
         evidence, tails = leave_out_evidence(gaussian, around, plan, factor, density, rng, learn)
+        if axes is not None:
+            factor, density = axes.turn_back(factor, density)
+            tails = tails.scaled(axes.scale)
+            # The Jacobian of the turn.
+            evidence = evidence - np.log(axes.scale).sum()
         if not is_plain(noise):
             evidence = evidence + gaussian_sites(members, factor, noise).log_constant
         return replace(

@@ -45,6 +45,10 @@ class Tails:
         count = len(WIDTHS)
         return cls(np.outer(WIDTHS, around.scale**2), np.full(count, 1.0 / count))
 
+    def scaled(self, scale: FloatArray) -> Tails:
+        """Return the tails for points in other units: values times `scale` (m,)."""
+        return Tails(self.variances * scale**2, self.weights)
+
     def weighted(self, log_evidence: FloatArray) -> Tails:
         """Weigh the widths by the members' left-out evidence under each of them (k, t); the useless ones leave.
 
