@@ -11,7 +11,7 @@ from badac.classes.factor import (
 )
 from badac.classes.latent import project
 from badac.classes.model import Surroundings
-from badac.classes.rank import Spectrum, choose_rank
+from badac.classes.rank import Spectrum, choose_rank, leading_eigenvectors
 
 
 def test_sums_of_blocks_are_the_sum_of_all() -> None:
@@ -69,3 +69,13 @@ def test_rank_by_held_out_evidence() -> None:
     assert rank == 3
     assert not floor.any()
     assert evidence[3] > evidence[0]
+
+
+@pytest.mark.parametrize("m", [40, 400])
+def test_leading_eigenvectors(m: int) -> None:
+    rng = np.random.default_rng(7)
+    axes = np.linalg.qr(rng.standard_normal((m, m)))[0]
+    values = np.concatenate([[50.0, 20.0, 8.0], rng.uniform(-1.0, 1.0, m - 3)])
+    found, vectors = leading_eigenvectors((axes * values) @ axes.T, 3)
+    np.testing.assert_allclose(found, values[:3], rtol=1e-8)
+    np.testing.assert_allclose(np.abs(np.sum(vectors * axes[:, :3], axis=0)), 1.0, rtol=1e-8)
