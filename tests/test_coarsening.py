@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from badac.coarsening import learn_coarsening
+from badac import Measurements
+from badac.coarsening import learn_coarsening, relative_noise
 
 EVEN = np.log([0.5, 0.5])
 
@@ -60,3 +61,30 @@ def test_only_members_and_impossible_classes_say_nothing() -> None:
     assert found.exponent == 1.0
     nothing = learn_coarsening(np.empty((0, 2)), np.empty(0, dtype=np.int64), EVEN)
     assert nothing.exponent == 1.0
+
+
+def misfit(n: int, noise: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Classes N(-1, .), N(1, .) whose objects stray by 1 though the model knows only their measurement noise."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, n)
+    values = np.where(label == 0, -1.0, 1.0) + rng.standard_normal(n) + noise * rng.standard_normal(n)
+    width = np.hypot(0.3, noise)[:, None]
+    return -0.5 * (np.stack([values + 1.0, values - 1.0], axis=1) / width) ** 2, label
+
+
+def test_noisier_objects_are_trusted_more() -> None:
+    noise = np.full(2000, 0.05)
+    evidence, label = misfit(2000, noise, 3)
+    found = learn_coarsening(evidence, label, EVEN, np.log(noise))
+    assert found.slope > 0
+    loud = np.full(4000, 3.0)
+    noisy, truth = misfit(4000, loud, 4)
+    by_noise = log_loss(found.apply(noisy, np.log(loud)), truth)
+    assert by_noise < log_loss(found.apply(noisy), truth)
+    np.testing.assert_allclose(found.apply(evidence, np.log(noise)), found.exponent * evidence)
+
+
+def test_relative_noise_is_in_units_of_the_spread() -> None:
+    objects = Measurements([[1.0, 2.0, np.nan], [np.nan, np.nan, np.nan]], [[0.2, 0.4, 9.0], [1, 1, 1]])
+    found = relative_noise(objects, np.array([1.0, 2.0, 1.0]))
+    assert found == pytest.approx(np.log([0.201, 1.001]))

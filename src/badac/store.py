@@ -34,6 +34,7 @@ from badac.classes.tails import Tails
 from badac.coarsening import Coarsening
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
+from badac.missingness import Missingness
 
 FORMAT_VERSION = 1
 _MAGIC = b"BADAC\x00"
@@ -58,6 +59,8 @@ STORABLE: dict[str, type] = {
         Factor,
         Mixture,
         classes.GaussianProcess,
+        classes.IrregularPopulation,
+        Missingness,
         Process,
         Curve,
         Basis,

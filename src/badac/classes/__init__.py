@@ -3,6 +3,7 @@
 from badac.classes.auto import Auto, Candidate
 from badac.classes.gp import GaussianProcess
 from badac.classes.instances import Instances
+from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import ClassModel, Surroundings
 from badac.classes.population import Population
 from badac.classes.report import ClassReport
@@ -15,6 +16,7 @@ __all__ = [
     "ClassReport",
     "GaussianProcess",
     "Instances",
+    "IrregularPopulation",
     "Population",
     "Surroundings",
     "Template",

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from badac.anomalies import AnomalyModel, Deviations, Known
 from badac.classes import ClassModel, ClassReport, Surroundings
-from badac.coarsening import Coarsening
+from badac.coarsening import Coarsening, relative_noise
 from badac.data.measurements import Measurements, concatenate
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import ANOMALY_MODELS, CLASS_MODELS, NOISE_MODELS, choose
@@ -22,6 +22,7 @@ from badac.estimators.fitting import Fitted, fit_classes, trust
 from badac.evidence import log_evidence
 from badac.explain import Explanation, explain
 from badac.learned import learn_noise
+from badac.missingness import Missingness
 from badac.noise import Noise
 from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
 from badac.pvalues import Calibration, Strata, keep_back, noise_level
@@ -57,6 +58,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Threads; None is one, -1 all cores.
     random_state : int, RandomState or None
         Seed of what is drawn at random during fit.
+    missingness : {"learn", "ignore"}
+        Whether the points that an object lacks may tell its class, as far as left-out training objects say they do. Switch
+        it off where new objects go missing for other reasons than training objects.
 
     Attributes
     ----------
@@ -93,6 +97,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_report_: ClassReport | None
     class_log_prior_: FloatArray
     coarsening_: Coarsening
+    missingness_: Missingness
     anomaly_model_: AnomalyModel | None
     noise_: Noise
     fitted_with_errors_: bool
@@ -112,6 +117,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         nuisance: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        missingness: str = "learn",
     ) -> None:
         self.class_model = class_model
         self.noise = noise
@@ -121,6 +127,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.nuisance = nuisance
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.missingness = missingness
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
@@ -161,6 +168,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(self, objects: Measurements, label: npt.NDArray[Any], touched: set[Any] | None = None) -> Self:
         if not 0 < self.anomaly_prior < 1:
             raise ValueError(f"`anomaly_prior` must be between 0 and 1: got {self.anomaly_prior!r}.")
+        if self.missingness not in ("learn", "ignore"):
+            raise ValueError(f"`missingness` must be 'learn' or 'ignore': got {self.missingness!r}.")
         if self.nuisance is not None:
             raise ValueError(f"`nuisance` must be None: got {self.nuisance!r}.")
         class_model = choose("class_model", self.class_model, CLASS_MODELS, ClassModel)
@@ -188,7 +197,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_models_ = models
         self.class_report_ = ClassReport(tuple(classes.tolist()), tried) if any(tried) else None
         self.class_log_prior_ = log_prior
-        self.coarsening_ = trust(known, rng, n_threads(self.n_jobs))
+        self.coarsening_, self.missingness_ = trust(
+            known, rng, n_threads(self.n_jobs), use_gaps=self.missingness == "learn"
+        )
         self.anomaly_model_ = None if anomaly is None else anomaly.fit(known, rng)
         self.surroundings_ = surroundings
         self.fitted_with_errors_ = objects.has_errors
@@ -206,16 +217,17 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): log probabilities of the known classes."""
-        return self._log_posterior(self._log_evidence(self._objects(X, X_err)))
+        objects = self._objects(X, X_err)
+        return self._log_posterior(objects, self._log_evidence(objects))
 
     def predict_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): probabilities of the known classes, columns in the order of `classes_`."""
-        return np.asarray(np.exp(self._log_posterior(self._log_evidence(self._objects(X, X_err)))))
+        return np.asarray(np.exp(self.predict_log_proba(X, X_err=X_err)))
 
     def predict(self, X: Any, *, X_err: Any = None) -> npt.NDArray[Any]:
         """Return (n,): the most probable known class."""
-        evidence = self._log_evidence(self._objects(X, X_err))
-        return np.asarray(self.classes_[self._log_posterior(evidence).argmax(axis=1)])
+        best = self.predict_log_proba(X, X_err=X_err).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     # -- the anomaly -------------------------------------------------------------------------------------------------
 
@@ -263,7 +275,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         objects = self._objects(X, X_err)
         evidence = self._log_evidence(objects)
         score = self._score(objects, evidence)
-        posterior = self._log_posterior(evidence)
+        posterior = self._log_posterior(objects, evidence)
         order = strangest_first(score)
         best = posterior.argmax(axis=1)
         table = Ranking(
@@ -310,8 +322,10 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _log_evidence(self, objects: Measurements) -> FloatArray:
         return log_evidence(self.class_models_, objects, n_threads=n_threads(self.n_jobs))
 
-    def _log_posterior(self, evidence: FloatArray) -> FloatArray:
-        return log_posterior(self.coarsening_.apply(evidence), self.class_log_prior_)
+    def _log_posterior(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
+        noise = relative_noise(objects, self.surroundings_.scale) if objects.has_errors else None
+        gaps = self.missingness_.log_factor(objects.observed)
+        return log_posterior(self.coarsening_.apply(evidence, noise) + gaps, self.class_log_prior_)
 
     def _score(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
         known = log_total(evidence, self.class_log_prior_)

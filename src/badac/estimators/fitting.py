@@ -9,10 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.anomalies import Known
-from badac.classes import Auto, Candidate, ClassModel, Instances, Surroundings
-from badac.coarsening import MOST_OBJECTS, Coarsening, learn_coarsening
+from badac.classes import (
+    Auto,
+    Candidate,
+    ClassModel,
+    Instances,
+    IrregularPopulation,
+    Population,
+    Surroundings,
+)
+from badac.coarsening import MOST_OBJECTS, Coarsening, learn_coarsening, relative_noise
 from badac.data.measurements import Measurements
 from badac.evidence import training_log_evidence
+from badac.missingness import Missingness, learn_missingness
 from badac.noise import Noise, noise_of_class
 
 Fitted = tuple[ClassModel, tuple[Candidate, ...]]
@@ -35,6 +44,9 @@ def fit_classes(
     list of (fitted model, what was tried)
         Of an `Auto` model the one that it chose.
     """
+    if objects.own_points and isinstance(class_model, Auto | Population):
+        # The same model, with curves in place of columns.
+        class_model = IrregularPopulation()
     fitted: list[Fitted] = []
     for number, label in enumerate(labels):
         if label in kept:
@@ -48,18 +60,27 @@ def fit_classes(
     return fitted
 
 
-def trust(known: Known, rng: np.random.Generator, n_threads: int) -> Coarsening:
-    """Learn how far the evidence can be trusted, from training objects left out of their own class.
+def trust(
+    known: Known, rng: np.random.Generator, n_threads: int, *, use_gaps: bool = True
+) -> tuple[Coarsening, Missingness]:
+    """Learn how far the evidence can be trusted, and what gaps say, from training objects left out of their own class.
 
     The exact instances are the paper's equation and stay as they are; one class alone has nothing to be confused with.
     """
     exact = all(isinstance(model, Instances) for model in known.models)
     if exact or len(known.models) < 2:
-        return Coarsening(1.0, 1.0, np.inf)
+        return Coarsening(1.0, 1.0, np.inf), Missingness.ignored()
     rows = np.arange(known.training.n_objects)
     if len(rows) > MOST_OBJECTS:
         rows = np.sort(rng.choice(rows, MOST_OBJECTS, replace=False))
     evidence = training_log_evidence(
         known.models, known.training, known.label, rows=rows, n_threads=n_threads
     )
-    return learn_coarsening(evidence, known.label[rows], known.log_prior)
+    noise = relative_noise(known.training[rows], known.surroundings.scale) if known.training.has_errors else None
+    coarsening = learn_coarsening(evidence, known.label[rows], known.log_prior, noise)
+    if not use_gaps or known.training.own_points:
+        return coarsening, Missingness.ignored()
+    tempered = coarsening.apply(evidence, noise)
+    return coarsening, learn_missingness(
+        known.training.observed, known.label, rows, tempered, known.log_prior
+    )
