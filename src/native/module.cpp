@@ -9,6 +9,7 @@
 
 #include "dispatch.hpp"
 #include "latent.hpp"
+#include "mixture.hpp"
 #include "pair.hpp"
 #include "threads.hpp"
 
@@ -77,6 +78,7 @@ nb::dict run(const Kernel& kernel) {
 NB_MODULE(_core, m) {
     m.attr("abi") = 2;
     badac::bind_latent(m);
+    badac::bind_mixture(m);
 
     m.def("levels", [] {
         nb::list names;

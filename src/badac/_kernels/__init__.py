@@ -31,6 +31,13 @@ def _has_latent() -> bool:
     return hasattr(_core, "latent_log_match")
 
 
+def _has(name: str) -> bool:
+    """Whether the core that was built has a kernel; an older one may not."""
+    import badac._kernels._core as core
+
+    return hasattr(core, name)
+
+
 if _compiled_wanted():
     from badac._kernels.compiled import pair_log_match, pair_logsumexp
 
@@ -45,12 +52,18 @@ if implementation == "compiled" and _has_latent():
 else:
     from badac._kernels.latent import latent_log_match, latent_sums
 
+if implementation == "compiled" and _has("mixture_logsumexp"):
+    from badac._kernels.compiled_mixture import mixture_logsumexp
+else:
+    from badac._kernels.mixture import mixture_logsumexp
+
 __all__ = [
     "FloatArray",
     "IntArray",
     "implementation",
     "latent_log_match",
     "latent_sums",
+    "mixture_logsumexp",
     "pair_log_match",
     "pair_logsumexp",
 ]

@@ -57,3 +57,17 @@ def latent_sums(
     threshold: float,
     level: str,
 ) -> None: ...
+def mixture_logsumexp(
+    out: FloatArray,
+    d: FloatArray,
+    d_sigma: FloatArray,
+    y: FloatArray,
+    y_sigma: FloatArray,
+    object_factor: FloatArray,
+    curve_factor: FloatArray,
+    share: FloatArray,
+    log_weights: FloatArray | None,
+    skip: IntArray | None,
+    n_threads: int,
+    level: str,
+) -> None: ...

@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from badac._kernels.mixture import mixture_log_match, mixture_logsumexp
+from badac._kernels import mixture_logsumexp
+from badac._kernels.mixture import mixture_log_match
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import check_not_both_exact, shared_row
 from badac.noise.model import FloatArray, IntArray

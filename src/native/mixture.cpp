@@ -1,0 +1,258 @@
+// Log evidence under noise of several Gaussian widths: single precision for all curves, double for those that matter.
+// Twin: mixture_logsumexp in badac/_kernels/mixture.py. Shapes are checked in badac/_kernels/mixture.py.
+#include "mixture.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "aligned.hpp"
+#include "dispatch.hpp"
+#include "mixture_kernel.hpp"
+#include "threads.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace badac {
+namespace {
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+constexpr double kHalfLog2Pi = 0.91893853320467274178;
+// Curves this many nats below the best are left to single precision: 5e-5 of the sum each, known to a ten-thousandth.
+constexpr double kMatters = 10.0;
+constexpr int64_t kObjectsPerBlock = 16;
+
+void require(bool holds, const char* what) {
+    if (!holds) throw nb::value_error(what);
+}
+
+const MixtureKernels& choose(const std::string& level) {
+    const std::string name = choose_pair_kernels(level).name;
+#ifdef BADAC_WITH_X86_LEVELS
+    if (name == "avx512") return *mixture_kernels_avx512();
+    if (name == "avx2") return *mixture_kernels_avx2();
+#endif
+    return *mixture_kernels_baseline();
+}
+
+bool interrupted() {
+    nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+struct Arrays {
+    int64_t n, k, m;
+    const double *d, *d_sigma, *y, *y_sigma;
+    bool d_shared, y_shared;
+    const double* log_weights;  // (k) or null
+    const int64_t* skip;        // (n) or null
+    std::vector<double> object_factor, curve_factor, share;  // components, the widest first
+};
+
+// The density of a single pair in double.
+double careful(const Arrays& in, const std::vector<int32_t>& points, const double* d, const double* d_sigma, int64_t curve) {
+    const double* y = in.y + curve * in.m;
+    const double* sigma = in.y_sigma + (in.y_shared ? 0 : curve * in.m);
+    const int n_components = int(in.share.size());
+    double total = 0.0, product = 1.0;
+    for (size_t i = 0; i < points.size(); ++i) {
+        const int32_t j = points[i];
+        const double r = d[j] - y[j], square = -0.5 * r * r, a = d_sigma[j] * d_sigma[j], b = sigma[j] * sigma[j];
+        double widest = 0.0, bracket = 0.0;
+        for (int c = 0; c < n_components; ++c) {
+            const double inverse = 1.0 / (in.object_factor[c] * a + in.curve_factor[c] * b), height = in.share[c] * std::sqrt(inverse);
+            if (c == 0)
+                widest = inverse, bracket = height;
+            else
+                bracket += height * std::exp(square * (inverse - widest));
+        }
+        total += square * widest - kHalfLog2Pi;
+        product *= bracket;
+        if (i % 8 == 7 || product < 1e-200 || product > 1e200) total += std::log(product), product = 1.0;
+    }
+    return total + std::log(product);
+}
+
+// The curves in tiles of floats, centred and in units of their spread, so that single precision is spent on differences.
+struct Packed {
+    int64_t n_tiles;
+    int tile;
+    std::vector<double> centre, unit, least;  // (m): least is the smallest curve variance, in units
+    AlignedVector<float> data;
+
+    Packed(const Arrays& in, int tile_) : n_tiles((in.k + tile_ - 1) / tile_), tile(tile_), centre(in.m), unit(in.m), least(in.m) {
+        for (int64_t j = 0; j < in.m; ++j) {
+            double sum = 0.0, largest = 0.0, smallest = std::numeric_limits<double>::infinity();
+            for (int64_t i = 0; i < in.k; ++i) sum += in.y[i * in.m + j];
+            centre[j] = sum / double(in.k);
+            for (int64_t i = 0; i < in.k; ++i) {
+                largest = std::max(largest, std::fabs(in.y[i * in.m + j] - centre[j]));
+                const double sigma = in.y_sigma[in.y_shared ? j : i * in.m + j];
+                smallest = std::min(smallest, sigma), largest = std::max(largest, sigma);
+            }
+            // A power of two, so that scaling costs no digit.
+            unit[j] = largest > 0.0 ? std::ldexp(1.0, int(std::ceil(std::log2(largest)))) : 1.0;
+            least[j] = (smallest / unit[j]) * (smallest / unit[j]);
+        }
+        const int64_t rows = in.y_shared ? 1 : 2;
+        data.assign(size_t(n_tiles * in.m * rows * tile), 0.0f);
+        for (int64_t t = 0; t < n_tiles; ++t)
+            for (int64_t j = 0; j < in.m; ++j)
+                for (int l = 0; l < tile; ++l) {
+                    const int64_t i = std::min(t * tile + l, in.k - 1);
+                    float* at = data.data() + ((t * in.m + j) * rows) * tile + l;
+                    at[0] = float((in.y[i * in.m + j] - centre[j]) / unit[j]);
+                    if (!in.y_shared) {
+                        const double sigma = in.y_sigma[i * in.m + j] / unit[j];
+                        at[tile] = float(sigma * sigma);
+                    }
+                }
+    }
+};
+
+double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, int64_t object, std::vector<float>& scores) {
+    const double* d = in.d + object * in.m;
+    const double* d_sigma = in.d_sigma + (in.d_shared ? 0 : object * in.m);
+    const int n_components = int(in.share.size());
+    std::vector<int32_t> points;
+    for (int64_t j = 0; j < in.m; ++j)
+        if (std::isfinite(d[j]) && std::isfinite(d_sigma[j])) points.push_back(int32_t(j));
+    std::vector<float> value, coefficient;
+    double highest = 0.0;  // sum of the logs of the largest heights, in the caller's units
+    for (const int32_t j : points) {
+        const double unit = packed.unit[j], own = d_sigma[j] / unit, a = own * own, b = packed.least[j];
+        value.push_back(float((d[j] - packed.centre[j]) / unit));
+        double top = 0.0;
+        for (int c = 0; c < n_components; ++c) top += in.share[c] / std::sqrt(in.object_factor[c] * a + in.curve_factor[c] * b);
+        highest += std::log(top / unit) - kHalfLog2Pi;
+        if (in.y_shared) {
+            const double widest = 1.0 / (in.object_factor[0] * a + in.curve_factor[0] * b);
+            for (int c = 0; c < n_components; ++c) {
+                const double inverse = 1.0 / (in.object_factor[c] * a + in.curve_factor[c] * b);
+                coefficient.push_back(float(-0.5 * (c == 0 ? inverse : inverse - widest)));
+                coefficient.push_back(float(in.share[c] * std::sqrt(inverse) / top));
+            }
+        } else {
+            coefficient.push_back(float(a)), coefficient.push_back(float(1.0 / top));
+        }
+    }
+    std::vector<float> fo(in.object_factor.begin(), in.object_factor.end()), fc(in.curve_factor.begin(), in.curve_factor.end()),
+        fs(in.share.begin(), in.share.end());
+    const MixtureObject seen{int(points.size()), points.data(), value.data(), coefficient.data()};
+    const MixtureWidths widths{n_components, fo.data(), fc.data(), fs.data()};
+    const int64_t rows = in.y_shared ? 1 : 2, skip = in.skip ? in.skip[object] : -1;
+    const double lowest = -std::numeric_limits<double>::infinity();
+    auto weight = [&](int64_t i) { return i == skip ? lowest : (in.log_weights ? in.log_weights[i] : 0.0); };
+    double heaviest = 0.0;
+    if (in.log_weights) heaviest = *std::max_element(in.log_weights, in.log_weights + in.k);
+    double best = lowest;
+    scores.resize(size_t(packed.n_tiles * packed.tile));
+    for (int64_t t = 0; t < packed.n_tiles; ++t) {
+        float* out = scores.data() + t * packed.tile;
+        // Given up: 60 nats below the best, whatever their weight.
+        const double cut = std::isfinite(best) ? best - heaviest - 60.0 : -3e38;
+        const auto score = in.y_shared ? kernels.score_shared : kernels.score_own;
+        const bool whole = score(seen, widths, packed.data.data() + t * in.m * rows * packed.tile, float(std::max(cut, -3e38)), out);
+        for (int l = 0; l < packed.tile && t * packed.tile + l < in.k; ++l) {
+            if (!whole || std::isnan(out[l])) {
+                // What overflowed single precision may still be the best: nothing else is better by then.
+                if (std::isnan(out[l])) out[l] = -3e38f;
+                continue;
+            }
+            best = std::max(best, double(out[l]) + weight(t * packed.tile + l));
+        }
+    }
+    if (!std::isfinite(best)) best = -3e38;
+    // Twice over: the sum in double of what matters, and in single precision of the rest.
+    const double margin = kMatters + 1e-5 * std::fabs(best);
+    double top = lowest;
+    std::vector<double> exact;
+    std::vector<double> rest;
+    for (int64_t i = 0; i < in.k; ++i) {
+        const double w = weight(i);
+        if (w == lowest) continue;
+        const double guess = double(scores[size_t(i)]) + w;
+        if (guess >= best - margin) {
+            exact.push_back(careful(in, points, d, d_sigma, i) + w);
+            top = std::max(top, exact.back());
+        } else if (guess > best - 60.0) {
+            rest.push_back(guess + highest);
+        }
+    }
+    if (top == lowest) return lowest;
+    double sum = 0.0;
+    for (const double x : exact) sum += std::exp(x - top);
+    for (const double x : rest) sum += std::exp(x - top);
+    return top + std::log(sum) - (in.log_weights ? 0.0 : std::log(double(in.k)));
+}
+
+}  // namespace
+
+void bind_mixture(nb::module_& m) {
+    m.def(
+        "mixture_logsumexp",
+        [](Output out, const Matrix& d, const Matrix& d_sigma, const Matrix& y, const Matrix& y_sigma, const Vector& object_factor,
+           const Vector& curve_factor, const Vector& share, const nb::object& log_weights, const nb::object& skip, int n_threads,
+           const std::string& level) {
+            Arrays in{};
+            in.n = int64_t(d.shape(0)), in.k = int64_t(y.shape(0)), in.m = int64_t(d.shape(1));
+            require(in.k >= 1 && int64_t(y.shape(1)) == in.m && in.m < (int64_t(1) << 24), "y does not fit d");
+            require(int64_t(d_sigma.shape(1)) == in.m && (int64_t(d_sigma.shape(0)) == in.n || d_sigma.shape(0) == 1), "d_sigma does not fit d");
+            require(int64_t(y_sigma.shape(1)) == in.m && (int64_t(y_sigma.shape(0)) == in.k || y_sigma.shape(0) == 1), "y_sigma does not fit y");
+            require(out.size() == size_t(in.n), "out does not fit d");
+            const size_t n_components = share.shape(0);
+            require(n_components >= 1 && object_factor.shape(0) == n_components && curve_factor.shape(0) == n_components,
+                    "the components do not fit");
+            in.d = d.data(), in.d_sigma = d_sigma.data(), in.d_shared = d_sigma.shape(0) == 1;
+            in.y = y.data(), in.y_sigma = y_sigma.data(), in.y_shared = y_sigma.shape(0) == 1;
+            in.object_factor.assign(object_factor.data(), object_factor.data() + n_components);
+            in.curve_factor.assign(curve_factor.data(), curve_factor.data() + n_components);
+            in.share.assign(share.data(), share.data() + n_components);
+            Vector weights;
+            Indices leave_out;
+            if (!log_weights.is_none()) {
+                weights = nb::cast<Vector>(log_weights);
+                require(int64_t(weights.shape(0)) == in.k, "log_weights does not fit y");
+                in.log_weights = weights.data();
+            }
+            if (!skip.is_none()) {
+                leave_out = nb::cast<Indices>(skip);
+                require(int64_t(leave_out.shape(0)) == in.n, "skip does not fit d");
+                in.skip = leave_out.data();
+            }
+            const MixtureKernels& kernels = choose(level);
+            bool stopped = false;
+            {
+                nb::gil_scoped_release release;
+                const Packed packed(in, kernels.tile);
+                Blocks blocks((in.n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
+                try {
+                    blocks.run(n_threads, [&](Blocks& queue) {
+                        std::vector<float> scores;
+                        for (int64_t block; queue.next(block);)
+                            for (int64_t i = block * kObjectsPerBlock; i < std::min(in.n, (block + 1) * kObjectsPerBlock); ++i) {
+                                queue.check();
+                                out.data()[i] = evidence(in, packed, kernels, i, scores);
+                            }
+                    });
+                } catch (const Interrupted&) {
+                    stopped = true;
+                }
+            }
+            if (stopped) throw nb::python_error();
+        },
+        "out"_a, "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "object_factor"_a, "curve_factor"_a, "share"_a, "log_weights"_a.none(),
+        "skip"_a.none(), "n_threads"_a, "level"_a);
+}
+
+}  // namespace badac

@@ -1,0 +1,37 @@
+"""The compiled mixture kernel against its definition."""
+
+import numpy as np
+import pytest
+
+from badac._kernels import mixture, mixture_logsumexp
+
+TOLERANCE = 1e-5
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("m", [1, 3, 37, 100])
+@pytest.mark.parametrize(("share", "width"), [(0.2, 5.0), (0.0, 5.0), (1e-4, 100.0), (1.0, 2.0)])
+def test_agrees_with_its_twin(m, shared, share, width):
+    rng = np.random.default_rng(m)
+    y = 50.0 + rng.standard_normal((101, m))
+    d = y[:20] + 0.3 * rng.standard_normal((20, m))
+    d[1], d[2, 0] = 80.0, np.nan
+    y_sigma = rng.uniform(0.2, 0.4, (1 if shared else 101, m))
+    d_sigma = rng.uniform(0.2, 0.4, (20, m))
+    with np.errstate(divide="ignore"):
+        widths = np.log([1.0 - share, share]), np.array([1.0, width])
+    weights = np.log(rng.dirichlet(np.ones(101)))
+    weights[7] = -np.inf
+    for options in ({}, {"log_weights": weights, "skip": np.arange(20)}):
+        found = mixture_logsumexp(d, d_sigma, y, y_sigma, *widths, **options)
+        expected = mixture.mixture_logsumexp(d, d_sigma, y, y_sigma, *widths, **options)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=TOLERANCE)
+
+
+def test_threads_change_nothing():
+    rng = np.random.default_rng(0)
+    y, d = rng.standard_normal((60, 10)), rng.standard_normal((70, 10))
+    widths = np.log([0.9, 0.1]), np.array([1.0, 4.0])
+    one = mixture_logsumexp(d, np.full((1, 10), 0.3), y, np.full((1, 10), 0.3), *widths, n_threads=1)
+    two = mixture_logsumexp(d, np.full((1, 10), 0.3), y, np.full((1, 10), 0.3), *widths, n_threads=2)
+    np.testing.assert_array_equal(one, two)
