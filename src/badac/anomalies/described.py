@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from badac._kernels.latent import unpack
 from badac.anomalies.model import FloatArray
+from badac.classes.auto import Auto
 from badac.classes.factor import Factor
 from badac.classes.latent import Latent, project
 from badac.classes.mixture import Mixture, deconvolve, logsumexp_rows, start_mixture
@@ -49,7 +50,8 @@ def describe(
     around: Surroundings,
 ) -> Described:
     """Take the description from a class model that has one, or learn it from the members."""
-    population = model if isinstance(model, Population) else Population()
+    chosen = model.chosen if isinstance(model, Auto) else model
+    population = chosen if isinstance(chosen, Population) else Population()
     if population.density is None:
         population = population.fit(members, noise, rng, around)
     factor, density = population.factor, population.density

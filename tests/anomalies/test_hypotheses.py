@@ -1,0 +1,236 @@
+"""Every hypothesis against its definition: dense covariances, one object at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
+
+from badac import Measurements
+from badac.anomalies import Bump, SmoothDeviation, SomethingElse
+from badac.anomalies.described import Described, View, without
+from badac.anomalies.hypothesis import Ground
+from badac.anomalies.sequence import cosines, spectrum
+from badac.classes.factor import Factor
+from badac.classes.latent import project
+from badac.classes.mixture import Mixture
+from badac.noise import Gaussian
+
+M, R = 15, 2
+
+
+@pytest.fixture(autouse=True)
+def ask_every_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The definitions sum over all classes; leaving out hopeless ones is tested by itself."""
+    monkeypatch.setattr("badac.anomalies.hypothesis._HOPELESS", np.inf)
+
+
+@dataclass(frozen=True)
+class World:
+    """Two known classes and six objects with gaps and uneven errors."""
+
+    objects: Measurements
+    classes: tuple[Described, ...]
+    log_prior: np.ndarray
+    ground: Ground
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        return tuple(
+            View(self.objects, one, float(p)) for one, p in zip(self.classes, self.log_prior, strict=True)
+        )
+
+
+@pytest.fixture
+def world(rng: np.random.Generator) -> World:
+    where = np.sort(rng.uniform(size=M))
+    where = (where - where[0]) / np.ptp(where)
+    classes = []
+    for shift in (0.0, 0.4):
+        factor = Factor(shift + np.sin(3 * where), rng.normal(0, 0.5, (M, R)), rng.uniform(0.01, 0.05, M))
+        spread = rng.normal(size=(3, R, R))
+        covariances = 0.2 * spread @ spread.transpose(0, 2, 1) + 0.1 * np.eye(R)
+        classes.append(
+            Described(
+                factor, Mixture(np.array([0.5, 0.3, 0.2]), rng.normal(size=(3, R)), covariances), Gaussian()
+            )
+        )
+    values = 0.3 + rng.normal(0, 0.7, (6, M))
+    values[1, 3:6] = np.nan
+    objects = Measurements(values, rng.uniform(0.1, 0.6, (6, M)))
+    ground = Ground(where, 0.3, 0.8, np.full(M, 0.2), rng.uniform(0.5, 2.0, M))
+    return World(objects, tuple(classes), np.log([0.7, 0.3]), ground)
+
+
+def dense(world: World, row: int, mean: np.ndarray, covariance: np.ndarray) -> float:
+    """Log density of the observed points of one object, its own noise added."""
+    seen = world.objects.observed[row]
+    total = covariance + np.diag(np.where(seen, world.objects.sigma[row], 0.0) ** 2)
+    return float(
+        multivariate_normal.logpdf(world.objects.values[row, seen], mean[seen], total[np.ix_(seen, seen)])
+    )
+
+
+def noise_of(world: World, row: int, psi: np.ndarray | float) -> float:
+    seen = world.objects.observed[row]
+    return float(1.0 / np.mean(1.0 / (world.objects.sigma[row] ** 2 + psi)[seen]))
+
+
+def components(one: Described) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    """Log weight, mean and covariance in the space of the points of each component of a class."""
+    factor, mixture = one.factor, one.mixture
+    return [
+        (
+            float(np.log(w)),
+            factor.mean + factor.factors @ v,
+            factor.factors @ t @ factor.factors.T + np.diag(factor.psi),
+        )
+        for w, v, t in zip(mixture.weights, mixture.means, mixture.covariances, strict=True)
+    ]
+
+
+def test_a_view_has_the_evidence_of_its_class(world: World) -> None:
+    for view in world.views:
+        expected = [
+            logsumexp(
+                [weight + dense(world, row, mean, cov) for weight, mean, cov in components(view.described)]
+            )
+            for row in range(6)
+        ]
+        np.testing.assert_allclose(view.log_evidence, expected, rtol=1e-9)
+
+
+def test_part_of_a_view_is_the_view_of_a_part(world: World) -> None:
+    rows = np.array([4, 1])
+    for view in world.views:
+        np.testing.assert_allclose(view.take(rows).log_evidence, view.log_evidence[rows], rtol=1e-12)
+
+
+def test_integrating_some_dimensions_first_changes_nothing(world: World, rng: np.random.Generator) -> None:
+    columns, amplitude = rng.normal(size=(M, 4)), rng.uniform(0.5, 2.0, (6, 4))
+    factor = world.classes[0].factor
+    latent = project(world.objects, factor.mean, np.hstack([columns, factor.factors]), factor.psi)
+    left = without(4, latent, amplitude)
+    for row, found in enumerate(left.gaussian_log_evidence()):
+        wide = columns * amplitude[row]
+        cov = wide @ wide.T + factor.factors @ factor.factors.T + np.diag(factor.psi)
+        assert found == pytest.approx(dense(world, row, factor.mean, cov), rel=1e-9)
+
+
+def test_something_else_is_a_gaussian_process(world: World) -> None:
+    hypothesis = SomethingElse(lengths=(0.1, 0.4), amplitudes=(0.5, 1.0)).fit(world.ground)
+    found = hypothesis.log_evidence(world.objects, world.views)
+    jitter = 1e-6 * world.ground.variance
+    for row in range(6):
+        visible = world.ground.variance + 4.0 * noise_of(world, row, jitter)
+        terms = []
+        for length in (0.1, 0.4):
+            power = spectrum(length)
+            waves = cosines(world.ground.where, power.size)
+            for amplitude in (0.5, 1.0):
+                cov = visible * (amplitude**2 * (waves * power) @ waves.T + 1.0) + jitter * np.eye(M)
+                terms.append(dense(world, row, np.full(M, 0.3), cov))
+        assert found[row] == pytest.approx(logsumexp(terms) - np.log(4), rel=1e-8)
+
+
+def test_something_else_without_an_order_is_independent(world: World) -> None:
+    ground = replace(world.ground, where=None)
+    found = SomethingElse(amplitudes=(1.0, 2.0)).fit(ground).log_evidence(world.objects, world.views)
+    for row in range(6):
+        terms = [dense(world, row, ground.centre, np.diag((a * ground.scale) ** 2)) for a in (1.0, 2.0)]
+        assert found[row] == pytest.approx(logsumexp(terms) - np.log(2), rel=1e-10)
+
+
+def test_a_smooth_deviation_is_added_to_every_component(world: World) -> None:
+    found = (
+        SmoothDeviation(lengths=(0.1, 0.3), amplitudes=(0.5, 2.0))
+        .fit(world.ground)
+        .log_evidence(world.objects, world.views)
+    )
+    for row in range(6):
+        terms = []
+        for one, prior in zip(world.classes, world.log_prior, strict=True):
+            noise = noise_of(world, row, one.factor.psi)
+            for length in (0.1, 0.3):
+                power = spectrum(length)
+                waves = cosines(world.ground.where, power.size)
+                for amplitude in (0.5, 2.0):
+                    extra = amplitude**2 * noise * (waves * power) @ waves.T
+                    terms += [
+                        prior - np.log(4) + w + dense(world, row, c, t + extra) for w, c, t in components(one)
+                    ]
+        assert found[row] == pytest.approx(logsumexp(terms), rel=1e-8)
+
+
+def test_without_an_order_a_deviation_widens_every_point(world: World) -> None:
+    ground = replace(world.ground, where=None)
+    found = SmoothDeviation(amplitudes=(2.0,)).fit(ground).log_evidence(world.objects, world.views)
+    for row in range(6):
+        terms = []
+        for one, prior in zip(world.classes, world.log_prior, strict=True):
+            own = np.where(world.objects.observed[row], world.objects.sigma[row], 0.0) ** 2 + one.factor.psi
+            terms += [prior + w + dense(world, row, c, t + np.diag(4.0 * own)) for w, c, t in components(one)]
+        assert found[row] == pytest.approx(logsumexp(terms), rel=1e-9)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("correlated", [True, False])
+def test_a_bump_is_one_more_direction_of_unknown_height(
+    world: World, ordered: bool, correlated: bool
+) -> None:
+    if correlated:
+        seen = np.where(world.objects.observed, world.objects.sigma, 1.0)
+        full = (
+            seen[:, :, None] * seen[:, None, :] * 0.5 ** np.abs(np.subtract.outer(np.arange(M), np.arange(M)))
+        )
+        world = replace(world, objects=Measurements(world.objects.values, covariance=full))
+    bump = Bump(components=3).fit(world.ground if ordered else replace(world.ground, where=None))
+    assert bump.shapes is not None
+    found = bump.log_evidence(world.objects, world.views)
+    for row in range(6):
+        seen = world.objects.observed[row]
+        shapes = bump.shapes[seen]
+        terms = []
+        for one, prior in zip(world.classes, world.log_prior, strict=True):
+            for weight, centre, cov in components(one):
+                noise = (
+                    world.objects.covariance[row]
+                    if world.objects.covariance is not None
+                    else np.diag(np.where(seen, world.objects.sigma[row], 0.0) ** 2)
+                )
+                total = (cov + noise)[np.ix_(seen, seen)]
+                precision = np.linalg.inv(total)
+                told = np.einsum("jp,jk,kp->p", shapes, precision, shapes) > 1e-3
+                for shape in shapes[:, told].T:
+                    height = 25.0 / (shape @ precision @ shape)
+                    density = multivariate_normal.logpdf(
+                        world.objects.values[row, seen], centre[seen], total + height * np.outer(shape, shape)
+                    )
+                    terms.append(prior + weight - np.log(told.sum()) + density)
+        assert found[row] == pytest.approx(logsumexp(terms), rel=1e-7)
+
+
+def test_an_object_with_nothing_observed_says_nothing(world: World) -> None:
+    empty = replace(world, objects=Measurements(np.full((1, M), np.nan), 0.1))
+    for hypothesis in (SomethingElse(), Bump(), SmoothDeviation()):
+        for ground in (world.ground, replace(world.ground, where=None)):
+            assert hypothesis.fit(ground).log_evidence(empty.objects, empty.views)[0] == pytest.approx(
+                0.0, abs=1e-9
+            )
+
+
+def test_hopeless_classes_need_not_be_asked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = [
+        one.fit(world.ground).log_evidence(world.objects, world.views) for one in (Bump(), SmoothDeviation())
+    ]
+    monkeypatch.setattr("badac.anomalies.hypothesis._HOPELESS", 30.0)
+    some = [
+        one.fit(world.ground).log_evidence(world.objects, world.views) for one in (Bump(), SmoothDeviation())
+    ]
+    joint = np.stack([view.log_prior + view.log_evidence for view in world.views], axis=1)
+    assert (np.ptp(joint, axis=1) > 30.0).any(), "otherwise nothing is left out here"
+    # These objects are noise of no class, the worst case; a hundredth of a nat moves no ranking.
+    np.testing.assert_allclose(some, every, atol=0.02)

@@ -1,0 +1,86 @@
+"""What a ranking must keep to be trusted: error bars, p-values and false-discovery rates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from badac import BADACClassifier, Measurements
+from badac.simulate import experiment
+
+
+def inflated(objects: Measurements, factor: float, rng: np.random.Generator) -> Measurements:
+    """The same objects with error bars `factor` times as large, and the noise that belongs to them."""
+    extra = np.sqrt(factor**2 - 1.0) * objects.sigma * rng.standard_normal(objects.shape)
+    return Measurements(objects.values + extra, objects.sigma * factor, at=objects.at)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["printed", "released"])
+def test_larger_error_bars_do_not_make_an_object_stranger(setting: str) -> None:
+    rng = np.random.default_rng(1)
+    data = experiment(1, setting, n_train=1000, n_test=500, contamination=0.1, rng=rng)
+    model = BADACClassifier(class_model="population", random_state=0).fit(data.train, data.train_label)
+    before = model.anomaly_score(data.test)
+    for factor in (1.5, 2.0, 4.0):
+        change = model.anomaly_score(inflated(data.test, factor, rng)) - before
+        normal = change[~data.is_anomaly]
+        # Normal objects: no rise beyond three standard errors and a tenth of a nat, one part in forty of a decision at
+        # even odds. Anomalies: what is buried is less visible.
+        assert normal.mean() < 3.0 * normal.std() / np.sqrt(normal.size) + 0.1
+        assert change[data.is_anomaly].mean() < -5.0
+
+
+@pytest.mark.slow
+def test_pvalues_of_normal_objects_are_uniform_in_every_class_and_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Twenty seeds, each with its own training; few new objects per seed, so that kept-back ones are not the limit."""
+    monkeypatch.setattr("badac.pvalues._OBJECTS_PER_STRATUM", 40)
+    at = np.linspace(0.0, 1.0, 10)
+    n, new = 640, 40
+    pvalue, group = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        label, noisy = rng.integers(2, size=n), rng.integers(2, size=n)
+        sigma = np.where(noisy == 1, 0.6, 0.2)[:, None] * np.where(label == 1, 1.2, 1.0)[:, None]
+        sigma = np.broadcast_to(sigma, (n, 10))
+        truth = np.where(label[:, None] == 1, 3.0, 0.0) + rng.normal(0, 0.5, (n, 1)) * np.cos(5 * at)
+        objects = Measurements(truth + sigma * rng.standard_normal((n, 10)), sigma, at=at)
+        model = BADACClassifier(class_model="population", random_state=seed).fit(objects[new:], label[new:])
+        pvalue.append(model.anomaly_pvalue(objects[:new]))
+        group.append(2 * label[:new] + noisy[:new])
+    found, which = np.concatenate(pvalue), np.concatenate(group)
+    for one in range(4):
+        own = found[which == one]
+        assert own.size > 100
+        assert kstest(own, "uniform").pvalue > 0.002
+
+
+@pytest.mark.slow
+def test_the_list_keeps_its_share_of_false_alarms() -> None:
+    shares: dict[float, list[float]] = {0.1: [], 0.2: []}
+    found = []
+    for seed in range(5):
+        data = experiment(
+            2,
+            "released",
+            n_train=1200,
+            n_test=600,
+            contamination=0.05,
+            n_points=60,
+            rng=np.random.default_rng(seed),
+        )
+        model = BADACClassifier(class_model="population", random_state=seed).fit(data.train, data.train_label)
+        for fdr, of_seed in shares.items():
+            listed = model.rank(data.test, fdr=fdr)
+            assert listed.expected_false_alarms is not None
+            assert listed.expected_false_alarms <= fdr * len(listed) + 1e-9
+            true = data.is_anomaly[listed.objects]
+            of_seed.append(1.0 - true.mean() if len(true) else 0.0)
+            found.append(true.sum() / data.is_anomaly.sum())
+    for fdr, of_seed in shares.items():
+        assert np.mean(of_seed) < fdr + 2.0 * np.std(of_seed) / np.sqrt(len(of_seed)) + 0.02
+    # Finding nothing would keep every bound.
+    assert np.mean(found) > 0.5
