@@ -3,7 +3,7 @@
 speed        CPU nanoseconds per point of a pair in the exact model, relative to uncorrelated Gaussian errors
 experiments  the paper's Experiments 3 and 4 with the population: noise given, learned ("auto") and ignored, beside the limit
 diagnose     which family `diagnose` names, over seeds, at 1,000 training curves
-counts       Poisson (0.5 to 20 counts per bin) and binomial (5 to 50 trials): counts as counts, as Gaussian values, and a forest
+counts       Poisson (0.5 to 20 counts per bin) and binomial (5 to 50 trials): as counts, as Gaussian values, and a forest
 
 One thread; CPU seconds of the process, so that a busy machine does not decide. Tables are Markdown.
 

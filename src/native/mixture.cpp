@@ -123,31 +123,46 @@ struct Packed {
 double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, int64_t object, std::vector<float>& scores) {
     const double* d = in.d + object * in.m;
     const double* d_sigma = in.d_sigma + (in.d_shared ? 0 : object * in.m);
-    const int n_components = int(in.share.size());
     std::vector<int32_t> points;
     for (int64_t j = 0; j < in.m; ++j)
         if (std::isfinite(d[j]) && std::isfinite(d_sigma[j])) points.push_back(int32_t(j));
+    // With the same errors on both sides, widths (s, t) and (t, s) are one component.
+    bool alike = in.y_shared;
+    for (const int32_t j : points) alike = alike && d_sigma[j] == in.y_sigma[j];
+    std::vector<double> object_factor = in.object_factor, curve_factor = in.curve_factor, share = in.share;
+    if (alike) {
+        object_factor.clear(), share.clear();
+        for (size_t c = 0; c < in.share.size(); ++c) {
+            const double factor = in.object_factor[c] + in.curve_factor[c];
+            if (!share.empty() && object_factor.back() == factor)
+                share.back() += in.share[c];
+            else
+                object_factor.push_back(factor), share.push_back(in.share[c]);
+        }
+        curve_factor.assign(share.size(), 0.0);
+    }
+    const int n_components = int(share.size());
     std::vector<float> value, coefficient;
     double highest = 0.0;  // sum of the logs of the largest heights, in the caller's units
     for (const int32_t j : points) {
         const double unit = packed.unit[j], own = d_sigma[j] / unit, a = own * own, b = packed.least[j];
         value.push_back(float((d[j] - packed.centre[j]) / unit));
         double top = 0.0;
-        for (int c = 0; c < n_components; ++c) top += in.share[c] / std::sqrt(in.object_factor[c] * a + in.curve_factor[c] * b);
+        for (int c = 0; c < n_components; ++c) top += share[c] / std::sqrt(object_factor[c] * a + curve_factor[c] * b);
         highest += std::log(top / unit) - kHalfLog2Pi;
         if (in.y_shared) {
-            const double widest = 1.0 / (in.object_factor[0] * a + in.curve_factor[0] * b);
+            const double widest = 1.0 / (object_factor[0] * a + curve_factor[0] * b);
             for (int c = 0; c < n_components; ++c) {
-                const double inverse = 1.0 / (in.object_factor[c] * a + in.curve_factor[c] * b);
+                const double inverse = 1.0 / (object_factor[c] * a + curve_factor[c] * b);
                 coefficient.push_back(float(-0.5 * (c == 0 ? inverse : inverse - widest)));
-                coefficient.push_back(float(in.share[c] * std::sqrt(inverse) / top));
+                coefficient.push_back(float(share[c] * std::sqrt(inverse) / top));
             }
         } else {
             coefficient.push_back(float(a)), coefficient.push_back(float(1.0 / top));
         }
     }
-    std::vector<float> fo(in.object_factor.begin(), in.object_factor.end()), fc(in.curve_factor.begin(), in.curve_factor.end()),
-        fs(in.share.begin(), in.share.end());
+    std::vector<float> fo(object_factor.begin(), object_factor.end()), fc(curve_factor.begin(), curve_factor.end()),
+        fs(share.begin(), share.end());
     const MixtureObject seen{int(points.size()), points.data(), value.data(), coefficient.data()};
     const MixtureWidths widths{n_components, fo.data(), fc.data(), fs.data()};
     const int64_t rows = in.y_shared ? 1 : 2, skip = in.skip ? in.skip[object] : -1;
@@ -159,8 +174,8 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     scores.resize(size_t(packed.n_tiles * packed.tile));
     for (int64_t t = 0; t < packed.n_tiles; ++t) {
         float* out = scores.data() + t * packed.tile;
-        // Given up: 60 nats below the best, whatever their weight.
-        const double cut = std::isfinite(best) ? best - heaviest - 60.0 : -3e38;
+        // Given up: 40 nats below the best, whatever their weight.
+        const double cut = std::isfinite(best) ? best - heaviest - 40.0 : -3e38;
         const auto score = in.y_shared ? kernels.score_shared : kernels.score_own;
         const bool whole = score(seen, widths, packed.data.data() + t * in.m * rows * packed.tile, float(std::max(cut, -3e38)), out);
         for (int l = 0; l < packed.tile && t * packed.tile + l < in.k; ++l) {
@@ -185,7 +200,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
         if (guess >= best - margin) {
             exact.push_back(careful(in, points, d, d_sigma, i) + w);
             top = std::max(top, exact.back());
-        } else if (guess > best - 60.0) {
+        } else if (guess > best - 40.0) {
             rest.push_back(guess + highest);
         }
     }
