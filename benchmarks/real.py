@@ -32,7 +32,6 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from badac import BADACClassifier, Measurements
 from badac.classes import GaussianProcess
-from badac.classes.population import Population
 from badac.data import Peaks, align_at_peak, read
 from badac.metrics import expected_calibration_error
 
@@ -177,9 +176,7 @@ def features(objects: Measurements) -> np.ndarray:
 
 def bayes(**parameters: Any) -> Callable[[Split, np.random.Generator], Answer]:
     def run(split: Split, rng: np.random.Generator) -> Answer:
-        anomaly = "tophat" if split.train.own_points else "auto"
-        chosen = {"anomaly": anomaly} | parameters
-        model = BADACClassifier(random_state=int(rng.integers(2**31)), **chosen)
+        model = BADACClassifier(random_state=int(rng.integers(2**31)), **parameters)
         model.fit(split.train, split.train_label)
         return model.classes_, model.predict_proba(split.test), model.anomaly_score(split.test)
 
@@ -190,7 +187,7 @@ MODELS: dict[str, Callable[[Split, np.random.Generator], Answer]] = {
     "forest": forest,
     "augmented forest": augmented_forest,
     "badac": bayes(),
-    "badac population": bayes(class_model=Population()),
+    "badac, gaps ignored": bayes(missingness="ignore"),
     "badac gp": bayes(class_model="gp"),
     "badac gp periodic": bayes(class_model=GaussianProcess(kernel="periodic")),
 }
@@ -199,7 +196,7 @@ MODELS: dict[str, Callable[[Split, np.random.Generator], Answer]] = {
 def applies(model: str, name: str) -> bool:
     """Whether a model can be asked: forests and grid models need a grid, processes an order of the points."""
     if name == "osc_raw":
-        return model == "badac gp"
+        return model in ("badac", "badac gp")
     if model == "badac gp periodic":
         return name == "asas"
     return not (model == "badac gp" and name in ("chandra", "asas"))

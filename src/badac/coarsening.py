@@ -73,7 +73,9 @@ class Coarsening:
 
 def relative_noise(objects: Measurements, scale: FloatArray) -> FloatArray:
     """Return (n,): log of the median error of each object's points, in units of the points' spread `scale` (m,)."""
-    ratio = np.where(objects.observed, objects.sigma, np.nan) / scale
+    # Objects with points of their own may be padded to any length; their points share one scale.
+    unit = scale[:1] if objects.own_points else scale
+    ratio = np.where(objects.observed, objects.sigma, np.nan) / unit
     ratio[~objects.observed.any(axis=1)] = 1.0
     return np.asarray(np.log(np.nanmedian(ratio, axis=1) + _LEAST_NOISE))
 

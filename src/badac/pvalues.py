@@ -120,7 +120,8 @@ class Calibration:
 
 def noise_level(objects: Measurements, around: Surroundings) -> FloatArray:
     """Return (n,): log of an object's typical sigma in units of the training objects' spread; a gap counts as noise."""
-    spread = around.scale**2
+    # Points of one's own share one scale, however many there are.
+    spread = (around.scale[:1] if objects.own_points else around.scale) ** 2
     # A billionth: exact values have a finite level too.
     information = np.where(objects.observed, spread / (objects.sigma**2 + 1e-9 * spread), 0.0)
     return np.asarray(-0.5 * np.log(np.maximum(information.mean(axis=1), 1e-12)))

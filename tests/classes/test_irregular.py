@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from badac import Measurements
+from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes.gp import WIDTHS, GaussianProcess
 from badac.classes.growth import log_evidence, scaled
 from badac.classes.irregular import IrregularPopulation
 from badac.classes.mixture import Mixture
+from badac.data import concatenate
 from badac.noise import Gaussian
 
 
@@ -74,3 +75,17 @@ def test_a_class_of_few_members_answers(rng: np.random.Generator) -> None:
     model = IrregularPopulation(n_knots=5).fit(bent(3, rng), Gaussian(), rng)
     assert np.isfinite(model.log_evidence(bent(4, rng))).all()
     assert model.leave_one_out().shape == (3,)
+
+
+@pytest.mark.slow
+def test_the_default_takes_irregular_objects(rng: np.random.Generator) -> None:
+    flat = bent(40, rng)
+    flat = Measurements(flat.values * 0.2, 0.1, at=flat.at)
+    both = concatenate([bent(40, rng), flat])
+    label = np.repeat([0, 1], 40)
+    model = BADACClassifier(random_state=0).fit(both, label)
+    assert isinstance(model.class_models_[0], IrregularPopulation)
+    assert model.score(both, label) > 0.9
+    new = bent(5, rng).points(slice(0, 8))
+    assert np.isfinite(model.anomaly_score(new)).all()
+    assert model.predict_proba(new).shape == (5, 2)
