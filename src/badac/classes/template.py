@@ -20,7 +20,7 @@ from badac.classes.factor import Factor, with_prior_member
 from badac.classes.latent import log_determinant, project
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.rank import population_variance, repeated, seen_clearly
-from badac.classes.sites import as_gaussian, see
+from badac.classes.sites import as_gaussian, is_plain, see
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 
@@ -78,10 +78,14 @@ class Template:
         residual = np.where(observed, gaussian.values - left_mean, 0.0)
         precision = 1.0 / total
         evidence = -0.5 * ((precision * residual**2).sum(axis=1) + log_determinant(precision))
+        factor = Factor(mean, np.zeros((members.n_points, 1)), spread + error**2)
         if members.covariance is not None:
             # The left-out mean as above, the object's own correlated errors as they are.
-            factor = Factor(mean, np.zeros((members.n_points, 1)), spread + error**2)
             evidence = -0.5 * project(gaussian, factor.mean, factor.factors, factor.psi).offset
+        elif not is_plain(noise):
+            # The members' true noise, with what leaving one out costs a Gaussian member of the width that it seems to have.
+            kept_in = -0.5 * project(gaussian, factor.mean, factor.factors, factor.psi).offset
+            evidence = -0.5 * see(members, factor, noise).offset + evidence - kept_in
         return replace(
             self,
             mean=mean,
