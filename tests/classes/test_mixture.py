@@ -4,7 +4,7 @@ from populations import gaussian, sines
 
 from badac.classes.bandwidth import BANDWIDTHS, Curves, best_weights
 from badac.classes.latent import Latent, project
-from badac.classes.mixture import Mixture, deconvolve, logsumexp_rows, start_mixture
+from badac.classes.mixture import Mixture, averaged, deconvolve, logsumexp_rows, start_mixture
 from badac.classes.model import Surroundings
 from badac.classes.rank import Spectrum
 from badac.classes.reconstruction import as_mixture
@@ -115,6 +115,16 @@ def test_the_shape_follows_the_population() -> None:
 
 
 def test_components_grow_with_the_members() -> None:
-    assert Shape("mixture", 8).for_members(4000, 1000) == Shape("mixture", 16)
-    assert Shape("mixture", 32).for_members(10**6, 1000) == Shape("mixture", 64)
+    assert Shape("mixture", 8).for_members(2000, 1000) == Shape("mixture", 11)
+    assert Shape("mixture", 8).for_members(4000, 1000) == Shape("mixture", 8, copies=2)
+    assert Shape("mixture", 32).for_members(10**6, 1000) == Shape("mixture", 32, copies=2)
     assert Shape("gaussian").for_members(10**6, 1000) == Shape("gaussian")
+
+
+def test_an_average_of_mixtures_is_the_mean_of_their_densities() -> None:
+    latent = latent_of(sines(40, seed=12), 2)
+    parts = [start_mixture(latent, 3, np.random.default_rng(seed)) for seed in range(2)]
+    each = np.stack([part.log_evidence(latent) for part in parts], axis=1)
+    expected = logsumexp_rows(each) - np.log(2.0)
+    np.testing.assert_allclose(averaged(parts).log_evidence(latent), expected, rtol=1e-10)
+    assert averaged(parts[:1]) is parts[0]

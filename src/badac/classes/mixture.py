@@ -84,6 +84,17 @@ def logsumexp_rows(terms: FloatArray) -> FloatArray:
         return np.asarray(safe + np.log(np.exp(terms - safe[:, None]).sum(axis=1)))
 
 
+def averaged(mixtures: list[Mixture]) -> Mixture:
+    """Return the average of mixtures, which is the mixture of all their components."""
+    if len(mixtures) == 1:
+        return mixtures[0]
+    return Mixture(
+        np.concatenate([part.weights for part in mixtures]) / len(mixtures),
+        np.concatenate([part.means for part in mixtures]),
+        np.concatenate([part.covariances for part in mixtures]),
+    )
+
+
 def start_mixture(latent: Latent, n_components: int, rng: np.random.Generator) -> Mixture:
     """Start from groups (k-means) of the members' posterior positions."""
     position, covariance = latent.posterior

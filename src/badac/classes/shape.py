@@ -13,7 +13,7 @@ import numpy as np
 
 from badac.classes.bandwidth import Curves
 from badac.classes.latent import Latent
-from badac.classes.mixture import Mixture, deconvolve, start_mixture
+from badac.classes.mixture import Mixture, averaged, deconvolve, start_mixture
 
 COMPONENTS = (2, 4, 8, 16, 32)
 MOST_COMPONENTS = 64
@@ -24,20 +24,33 @@ _TO_START_WITH = 2500
 
 @dataclass(frozen=True)
 class Shape:
-    """A kind of density ("gaussian", "mixture" or "curves") and, for a mixture, its number of components."""
+    """A kind of density ("gaussian", "mixture" or "curves").
+
+    Attributes
+    ----------
+    kind : str
+    n_components, copies : int
+        A mixture is the average of `copies` mixtures of `n_components` each.
+    """
 
     kind: str
     n_components: int = 1
+    copies: int = 1
 
     def __str__(self) -> str:
-        return f"mixture of {self.n_components}" if self.kind == "mixture" else self.kind
+        return f"mixture of {self.n_components * self.copies}" if self.kind == "mixture" else self.kind
 
     def for_members(self, count: int, chosen_with: int) -> Shape:
-        """Return the shape for a class of `count` members, chosen with fewer: components grow as the square root."""
+        """Return the shape for a class of `count` members, chosen with fewer: components grow as the square root.
+
+        Two mixtures learned from different starts and averaged explain new objects better than one of twice the size:
+        what chance did to one of them, the other halves.
+        """
         if self.kind != "mixture" or count <= chosen_with:
             return self
-        grown = round(self.n_components * np.sqrt(count / chosen_with))
-        return Shape("mixture", min(grown, max(MOST_COMPONENTS, self.n_components)))
+        total = max(min(self.n_components * np.sqrt(count / chosen_with), MOST_COMPONENTS), self.n_components)
+        copies = 2 if total >= 2 * self.n_components else 1
+        return Shape("mixture", round(total / copies), copies)
 
     def learn(self, latent: Latent, rng: np.random.Generator, *, max_steps: int = 15) -> Mixture | Curves:
         """Learn the density from the members' latent likelihoods."""
@@ -45,6 +58,9 @@ class Shape:
             return Curves.of(latent, rng)
         if self.kind == "gaussian":
             return Mixture.standard(latent.rank)
+        return averaged([self._learn_mixture(latent, rng, max_steps) for _ in range(self.copies)])
+
+    def _learn_mixture(self, latent: Latent, rng: np.random.Generator, max_steps: int) -> Mixture:
         # Far from the answer a few hundred members a component say all that the next step needs.
         few = latent
         if len(latent) > 2 * _TO_START_WITH:
