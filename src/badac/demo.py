@@ -128,7 +128,7 @@ def _judge(
 def table(demo: Demo) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the columns and the rows of the summary."""
     columns = ("data", "algorithm", "accuracy", "log-loss", "calibration error")
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (part.name, who, f"{100 * found.accuracy:.2f} %", f"{found.log_loss:.4f}", f"{found.ece:.4f}")
         for part in demo.parts
         for who, found in part.classification.items()
