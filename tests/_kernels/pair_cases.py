@@ -139,6 +139,19 @@ def _outlying_curve() -> Arguments:
     )
 
 
+def _coarse_objects() -> Arguments:
+    """A few objects with errors far above the typical ones, so that their products need several groups in float."""
+    rng = np.random.default_rng(17)
+    y = np.tile(1e4 * rng.normal(size=(75, 30)), (2, 1))  # every match comes twice, in different blocks
+    d_sigma = np.where(np.arange(40) < 28, 0.1, 100.0)[:, None] * rng.uniform(0.8, 1.2, (40, 30))
+    return {
+        "d": y[rng.integers(0, 150, 40)] + d_sigma * rng.normal(size=(40, 30)),
+        "d_sigma": d_sigma,
+        "y": y,
+        "y_sigma": rng.uniform(0.08, 0.12, (150, 30)),
+    }
+
+
 def _families(n: int = 129, k: int = 301, m: int = 40, **changes: object) -> Arguments:
     """Smooth curves of two parameters, enough of them (in small blocks) to be put in order and sampled first."""
     rng = np.random.default_rng(13)
@@ -216,6 +229,7 @@ CASES: dict[str, Callable[[], Arguments]] = {
     "scales 1e±30": lambda: _scales(66, 70, 60, 30.0),
     "scales 1e±120": lambda: _scales(20, 70, 60, 120.0),
     "scales 1e±200": lambda: _scales(5, 9, 12, 200.0),
+    "coarse objects": _coarse_objects,
     "families": _families,
     "families, shared": lambda: _families(y_sigma=np.full((1, 40), 0.1)),
     "families, noisy": lambda: _families(d_sigma=np.full((1, 40), 0.7), extra_variance=0.3),
