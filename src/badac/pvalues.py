@@ -31,7 +31,7 @@ _KEPT_BACK, _KEPT_BACK_OF_LARGE, _LARGE = 1.0 / 3.0, 0.5, 1000
 _MOST_KEPT_BACK = 10_000
 _OBJECTS_PER_STRATUM = 200
 _MOST_RANGES = 8
-# Noise levels within this factor (10 % to 90 % of the objects) are one level.
+# Noise levels within this factor are one level.
 _SAME_NOISE = 1.25
 # A class with less than this share of the members that it would have in a range of noise, if all noise were alike.
 _RARE = 0.1
@@ -57,11 +57,7 @@ class Strata:
     def of(cls, level: FloatArray, label: IntArray, n_kept: int, n_classes: int) -> Strata:
         """Divide the noise levels (n,) of the learned objects into ranges that `n_kept` objects will fill."""
         count = min(_MOST_RANGES, n_kept // (n_classes * _OBJECTS_PER_STRATUM))
-        low, high = np.quantile(level, [0.1, 0.9])
-        edges = np.empty(0)
-        if count > 1 and high - low > np.log(_SAME_NOISE):
-            edges = np.unique(np.quantile(level, np.arange(1, count) / count))
-            edges = edges[edges > level.min()]
+        edges = range_edges(level, 0.7 * len(level) / max(count, 1))
         ranges = edges.size + 1
         cell = label * ranges + np.searchsorted(edges, level, side="right")
         members = np.bincount(cell, minlength=n_classes * ranges).reshape(n_classes, ranges)
@@ -73,6 +69,19 @@ class Strata:
         where = np.searchsorted(self.edges, level, side="right")
         possible = np.where(self.populated[:, where].T, log_posterior, -np.inf)
         return np.asarray(possible.argmax(axis=1) * self.populated.shape[1] + where)
+
+
+def range_edges(level: FloatArray, fewest: float) -> FloatArray:
+    """Return where ranges of noise levels end: each has the `fewest` objects or more, and is wide enough to matter."""
+    ordered = np.sort(level)
+    edges, first = [], 0
+    # An edge lies between two different levels, so that objects with the same error bars stay together.
+    for index in (np.flatnonzero(np.diff(ordered) > 1e-9) + 1).tolist():
+        enough = index - first >= fewest and len(ordered) - index >= fewest
+        if enough and ordered[index] - ordered[first] > np.log(_SAME_NOISE):
+            edges.append(0.5 * (ordered[index - 1] + ordered[index]))
+            first = index
+    return np.array(edges)
 
 
 @dataclass(frozen=True, eq=False)

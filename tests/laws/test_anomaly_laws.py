@@ -62,14 +62,14 @@ def test_pvalues_of_normal_objects_are_uniform_in_every_class_and_noise(
 def test_the_list_keeps_its_share_of_false_alarms() -> None:
     shares: dict[float, list[float]] = {0.1: [], 0.2: []}
     found = []
-    for seed in range(5):
+    for seed in range(4):
         data = experiment(
             2,
             "released",
-            n_train=1200,
-            n_test=600,
+            n_train=800,
+            n_test=400,
             contamination=0.05,
-            n_points=60,
+            n_points=40,
             rng=np.random.default_rng(seed),
         )
         model = BADACClassifier(class_model="population", random_state=seed).fit(data.train, data.train_label)
