@@ -102,14 +102,18 @@ class Population:
             gaussian, around = axes.turn(gaussian), axes.turn_surroundings(around)
         plan = make_plan(gaussian, around, rng, rank=self.rank, shape=self.shape)
         factor, density = learn(gaussian, around, plan, rng)
+        constant = np.zeros(members.n_objects)
+        if not is_plain(noise):
+            # The Gaussian members that the constants belong to: as this factor model sees them.
+            sites = gaussian_sites(members, factor, noise)
+            gaussian, constant = sites.objects, sites.log_constant
         evidence, tails = leave_out_evidence(gaussian, around, plan, factor, density, rng, learn)
         if axes is not None:
             factor, density = axes.turn_back(factor, density)
             tails = tails.scaled(axes.scale)
             # The Jacobian of the turn.
             evidence = evidence - np.log(axes.scale).sum()
-        if not is_plain(noise):
-            evidence = evidence + gaussian_sites(members, factor, noise).log_constant
+        evidence = evidence + constant
         return replace(
             self,
             mean=factor.mean,

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.classes.model import FloatArray, Surroundings
+from badac.classes.rank import choose_rank
 from badac.data.measurements import Measurements, concatenate
 from badac.learned.rough import measure
 from badac.learned.within import Within, learn_within, orthonormal_polynomials
@@ -129,13 +130,13 @@ def compare_families(
     for index, (first, second) in usable:
         of_class = []
         for known, unknown in ((first, second), (second, first)):
-            plain = learn_within(known, Gaussian(), around, rng, basis=basis).log_evidence(unknown)
+            plain = _Plain(known, unknown, around, basis, rng)
             gain = np.zeros((len(families), unknown.n_objects))
             for row, family in enumerate(families):
                 if family in ("gaussian", "correlated"):
                     continue
-                within = learn_within(known, open_noise(family), around, rng, basis=basis)
-                gain[row] = within.log_evidence(unknown) - plain
+                within = learn_within(known, open_noise(family), around, rng, basis=basis, rank=plain.rank)
+                gain[row] = within.log_evidence(unknown) - plain.log_evidence(within.factor.rank)
             of_class.append(gain)
         both = np.concatenate(of_class, axis=1)
         if "correlated" in families:
@@ -148,6 +149,37 @@ def compare_families(
     if not gains:
         return Comparison(families, np.zeros((len(families), 1)), np.zeros(1, dtype=np.int64), basis)
     return Comparison(families, np.concatenate(gains, axis=1), np.concatenate(labels), basis)
+
+
+class _Plain:
+    """Plain Gaussian noise, at the rank that suits it or at that of a family it is compared with, whichever is better.
+
+    A family must not win because its own way of learning happened upon a better number of factors.
+    """
+
+    def __init__(
+        self,
+        known: Measurements,
+        unknown: Measurements,
+        around: Surroundings,
+        basis: FloatArray | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self._known, self._unknown, self._around, self._basis, self._rng = known, unknown, around, basis, rng
+        self.rank = choose_rank(known, around, rng)[0]
+        self._evidence = {max(self.rank, 1): self._at(self.rank)}
+
+    def _at(self, rank: int) -> FloatArray:
+        within = learn_within(self._known, Gaussian(), self._around, self._rng, basis=self._basis, rank=rank)
+        return within.log_evidence(self._unknown)
+
+    def log_evidence(self, rank: int) -> FloatArray:
+        """Return (n,): log evidence of the held-out members."""
+        if rank not in self._evidence:
+            self._evidence[rank] = self._at(rank)
+        return max(
+            self._evidence[rank], self._evidence[max(self.rank, 1)], key=lambda each: float(each.sum())
+        )
 
 
 def correlated_gain(

@@ -55,6 +55,7 @@ def learn_within(
     rng: np.random.Generator,
     *,
     basis: FloatArray | None = None,
+    rank: int | None = None,
 ) -> Within:
     """Learn a factor model together with the open parameters of the noise.
 
@@ -68,13 +69,15 @@ def learn_within(
     rng : numpy.random.Generator
     basis : (m, K), optional
         Orthonormal functions of the points that the factors are held to.
+    rank : int, optional
+        Number of factors under Gaussian noise; by held-out evidence if not given.
 
     Returns
     -------
     Within
     """
     if isinstance(noise, Gaussian):
-        return _learn_scale(members, noise, around, rng, basis)
+        return _learn_scale(members, noise, around, rng, basis, rank)
     current = _first_guess(noise)
     gaussian = _start(members, current)
     rank = choose_rank(gaussian, around, rng)[0]
@@ -224,17 +227,18 @@ def _learn_scale(
     around: Surroundings,
     rng: np.random.Generator,
     basis: FloatArray | None,
+    rank: int | None,
 ) -> Within:
     """Gaussian noise; a factor on the error bars, if it is open, by the evidence of the members.
 
     Where all error bars are alike, a factor above one cannot be told from variability at each point (``psi``): then the
     evidence is flat, and the smallest change is taken.
     """
-    rank = choose_rank(members, around, rng)[0]
+    chosen = choose_rank(members, around, rng)[0] if rank is None else rank
 
     def fitted(known: Measurements, scale: float) -> Within:
         scaled = believed(known, Gaussian(scale))
-        factor = held(Spectrum.of(scaled, around, max(rank, 1)).factor(rank), basis)
+        factor = held(Spectrum.of(scaled, around, max(chosen, 1)).factor(chosen), basis)
         return Within(iterate(scaled, factor, around, basis, _EM_STEPS), Gaussian(scale))
 
     if noise.scale is not None:
