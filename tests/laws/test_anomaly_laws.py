@@ -66,9 +66,9 @@ def test_the_list_keeps_its_share_of_false_alarms() -> None:
         data = experiment(
             2,
             "released",
-            n_train=800,
-            n_test=400,
-            contamination=0.05,
+            n_train=900,
+            n_test=300,
+            contamination=0.15,
             n_points=40,
             rng=np.random.default_rng(seed),
         )
