@@ -36,8 +36,12 @@ def leave_out_evidence(
     density: Mixture | Curves,
     rng: np.random.Generator,
     learn: Learn,
+    *,
+    refit: bool = False,
 ) -> tuple[FloatArray, Tails]:
     """Evidence of each member under the class learned from others, and the widths that this evidence asks for.
+
+    `refit` learns the class again without each part of the members, however large it is.
 
     Returns
     -------
@@ -49,7 +53,7 @@ def leave_out_evidence(
     if n == 1:
         return np.array([-np.inf]), Tails.none(members.n_points)
     every = Tails.all(around)
-    if n > _SMALL:
+    if n > _SMALL and not refit:
         some = (
             members[np.sort(rng.choice(n, _TO_WEIGH_WITH, replace=False))] if n > _TO_WEIGH_WITH else members
         )

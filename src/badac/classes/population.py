@@ -36,7 +36,7 @@ from badac.classes.sites import as_gaussian, gaussian_sites, is_plain, link_surr
 from badac.classes.smoothness import smoothed
 from badac.classes.tails import Tails
 from badac.data.measurements import Measurements
-from badac.noise.model import Noise
+from badac.noise.model import LinkedNoise, Noise
 
 # A broad component as heavy as one member more: rare, not impossible.
 _BROAD_WIDTH = 3.0
@@ -107,7 +107,10 @@ class Population:
             # The Gaussian members that the constants belong to: as this factor model sees them.
             sites = gaussian_sites(members, factor, noise)
             gaussian, constant = sites.objects, sites.log_constant
-        evidence, tails = leave_out_evidence(gaussian, around, plan, factor, density, rng, learn)
+        # A count pulls less than the Gaussian that stands for it: its leverage would be overestimated.
+        evidence, tails = leave_out_evidence(
+            gaussian, around, plan, factor, density, rng, learn, refit=isinstance(noise, LinkedNoise)
+        )
         if axes is not None:
             factor, density = axes.turn_back(factor, density)
             tails = tails.scaled(axes.scale)
