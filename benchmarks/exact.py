@@ -104,7 +104,7 @@ def share_in_double(train: Measurements, label: np.ndarray, test: Measurements) 
 def peak_memory(n_objects: int, n_curves: int, n_points: int, n_threads: int) -> float:
     """MB that the kernel needs above its inputs, in a process of its own."""
     code = f"""
-import resource
+import resource, threading
 import numpy as np
 from badac._kernels import pair_logsumexp
 rng = np.random.default_rng(0)
@@ -112,10 +112,17 @@ d, y = rng.random(({n_objects}, {n_points})), rng.random(({n_curves}, {n_points}
 d_sigma, y_sigma = np.full(d.shape, 0.1), np.full(y.shape, 0.1)
 y_sigma[0] = 0.2
 pair_logsumexp(d[:9], d_sigma[:9], y[:99], y_sigma[:99])
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-before = peak()  # the inputs were made without temporaries, so this is their size and the interpreter's
+resident = lambda: int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() / 2**20
+before, seen, done = resident(), [resident()], threading.Event()
+def watch():  # getrusage's peak would be the parent's, which the child inherits
+    while not done.wait(0.002):
+        seen.append(resident())
+watcher = threading.Thread(target=watch)
+watcher.start()
 pair_logsumexp(d, d_sigma, y, y_sigma, n_threads={n_threads})
-print(peak() - before)
+done.set()
+watcher.join()
+print(max(seen) - before)
 """
     return float(
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
