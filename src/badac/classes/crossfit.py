@@ -57,7 +57,9 @@ def leave_out_evidence(
         some = (
             members[np.sort(rng.choice(n, _TO_WEIGH_WITH, replace=False))] if n > _TO_WEIGH_WITH else members
         )
-        tails = every.weighted(every.log_evidence_by_width(some, factor, density))
+        tails = every.screened().weighted(every.screened().log_evidence_by_width(some, factor, density))
+        if len(tails.weights) > 1:
+            tails = every.weighted(every.log_evidence_by_width(some, factor, density))
         latent = project(members, factor.mean, factor.factors, factor.psi)
         if isinstance(density, Mixture):
             own = without_own_share(latent, density)

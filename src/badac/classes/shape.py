@@ -74,8 +74,8 @@ def candidates(n_members: int, least: int = 1) -> Iterator[Shape]:
     if least == 1:
         yield Shape("gaussian")
     for count in COMPONENTS:
-        # A second search, at another rank, begins where the first ended and looks one step further.
-        if least <= count <= min(n_members // _MEMBERS_PER_COMPONENT, 2 * least if least > 1 else n_members):
+        # A second search, at another rank, looks only at what the first one found.
+        if least <= count <= min(n_members // _MEMBERS_PER_COMPONENT, least if least > 1 else n_members):
             yield Shape("mixture", count)
 
 

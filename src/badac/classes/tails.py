@@ -24,6 +24,7 @@ from badac.noise.model import Noise
 
 WIDTHS = (0.0, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 _WIDE = WIDTHS.index(0.3)
+_SCREEN = [0, WIDTHS.index(1e-2), WIDTHS.index(0.1)]
 _FEW = 400
 _LARGEST_GAIN = 20.0
 
@@ -45,6 +46,10 @@ class Tails:
         count = len(WIDTHS)
         return cls(np.outer(WIDTHS, around.scale**2), np.full(count, 1.0 / count))
 
+    def screened(self) -> Tails:
+        """Return the zero width and two others: enough to see whether any other width is wanted."""
+        return Tails(self.variances[_SCREEN], np.full(len(_SCREEN), 1.0 / len(_SCREEN)))
+
     def scaled(self, scale: FloatArray) -> Tails:
         """Return the tails for points in other units: values times `scale` (m,)."""
         return Tails(self.variances * scale**2, self.weights)
@@ -64,7 +69,8 @@ class Tails:
         worthwhile = gain.mean() > 2.0 * gain.std() / np.sqrt(len(gain))
         kept = (weights * len(log_evidence) > 2.0) & worthwhile
         kept[0] = True
-        kept[_WIDE] |= len(log_evidence) <= _FEW
+        if len(log_evidence) <= _FEW and len(weights) > _WIDE:
+            kept[_WIDE] = True
         return Tails(self.variances[kept], weights[kept] / weights[kept].sum())
 
     def log_evidence_by_width(
