@@ -76,7 +76,9 @@ def trust(
     evidence = training_log_evidence(
         known.models, known.training, known.label, rows=rows, n_threads=n_threads
     )
-    noise = relative_noise(known.training[rows], known.surroundings.scale) if known.training.has_errors else None
+    noise = (
+        relative_noise(known.training[rows], known.surroundings.scale) if known.training.has_errors else None
+    )
     coarsening = learn_coarsening(evidence, known.label[rows], known.log_prior, noise)
     if not use_gaps or known.training.own_points:
         return coarsening, Missingness.ignored()
