@@ -27,6 +27,7 @@ from badac.data.measurements import Measurements
 from badac.noise.model import Noise, ScaleMixture, log_mixture, mixture_of_matches, needs_sigma
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 _PAIRS_FOR_DRAW = 200
 _NODES, _NODES_FOR_DRAW = 3001, 401
@@ -102,7 +103,7 @@ def _with_values(like: Measurements, values: FloatArray) -> Measurements:
     return Measurements(values, like.sigma if like.has_errors else None, at=like.at)
 
 
-def _hide(objects: Measurements, points: FloatArray) -> Measurements:
+def _hide(objects: Measurements, points: IntArray) -> Measurements:
     """Return the objects with only the given points left; the others are missing."""
     keep = np.zeros(objects.n_points, dtype=bool)
     keep[points] = True
@@ -220,7 +221,7 @@ def _draw_follows(
     objects = _with_values(wide, noise.draw(truth, wide, rng))
     curves = _with_values(wide, noise.draw(truth, wide, rng))
     point = 0
-    nodes, weight = _nodes(noise, objects, point, _NODES_FOR_DRAW, tail)
+    nodes, _ = _nodes(noise, objects, point, _NODES_FOR_DRAW, tail)
     # Curves near the ends of the range know that the truth is inside; the match, with its endless prior, does not.
     inner = (0.5 * (low + high) - 0.25 * (high - low), 0.5 * (low + high) + 0.25 * (high - low))
     ranks = []
