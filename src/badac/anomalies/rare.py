@@ -16,17 +16,32 @@ from badac.anomalies.model import FloatArray, Known
 from badac.classes.factor import Factor
 from badac.classes.latent import weigh
 from badac.classes.population import Population
+from badac.classes.sites import is_plain
 from badac.noise.model import noise_of_class
 
 # A member must fit this much worse than chance allows, in standard deviations of chi-square, to be asked about at all.
 _MISFIT = 1.5
 _MOST_ASKED = 0.05
-_FEWEST = 20
+_FEWEST = 8
 _STRANGE = 0.0
+# Some must be strange beyond doubt: with many members chance alone lifts a few above even odds.
+_FEWEST_CLEAR, _CLEAR = 4, 3.0
 
 
 def misfit(view: View) -> FloatArray:
-    """Return (n,): how far chi-square of an object under its class is above its mean, in standard deviations."""
+    """Return (n,): how much worse an object fits its class than chance makes it, in standard deviations.
+
+    With Gaussian errors by chi-square. Under other noise a bad fit hides in points that are taken for bad ones, so the
+    evidence itself is compared with that of the other members.
+    """
+    if not is_plain(view.described.noise):
+        with np.errstate(divide="ignore"):
+            scale = np.where(
+                view.objects.observed & (view.objects.sigma > 0), np.log(view.objects.sigma), 0.0
+            )
+        loss = -view.log_evidence - scale.sum(axis=1)
+        middle = np.median(loss)
+        return np.asarray((loss - middle) / max(1.4826 * float(np.median(np.abs(loss - middle))), 1e-12))
     factor = view.described.factor
     gaussian, _ = view.gaussian
     weight, residual = weigh(gaussian, factor.mean, factor.psi)
@@ -75,7 +90,7 @@ def rare_population(
         Their description and the log of their share of the class.
     """
     rare = rows[log_bayes_factor > _STRANGE]
-    if rare.size < _FEWEST:
+    if rare.size < _FEWEST or (log_bayes_factor > _CLEAR).sum() < _FEWEST_CLEAR:
         return None
     share = rare.size / int((known.label == index).sum())
     noise = noise_of_class(known.noise, index)
