@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import subprocess
 import sys
+from pathlib import Path
 
 import badac
 
@@ -29,3 +30,9 @@ def test_import_brings_no_optional_package() -> None:
     ).stdout.split()
     optional = {"pandas", "pyarrow", "astropy", "matplotlib", "typer", "rich", "dask", "distributed", "pyod"}
     assert not optional & set(found)
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """Without packages in the test tree two files of one name would hide each other."""
+    names = [path.name for path in Path(__file__).parent.rglob("*.py")]
+    assert len(names) == len(set(names))
