@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from badac.anomalies import AnomalyModel, Deviations, Known
 from badac.classes import ClassModel, ClassReport, Surroundings
@@ -17,7 +16,7 @@ from badac.coarsening import Coarsening, relative_noise
 from badac.data.measurements import Measurements, concatenate
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import ANOMALY_MODELS, CLASS_MODELS, NOISE_MODELS, choose
-from badac.estimators.door import to_measurements, warn_if_errors_are_missing
+from badac.estimators.door import to_labels, to_measurements, warn_if_errors_are_missing
 from badac.estimators.fitting import Fitted, fit_classes, trust
 from badac.evidence import log_evidence
 from badac.explain import Explanation, explain
@@ -144,7 +143,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             One standard deviation of each value of an array `X`.
         """
         objects = to_measurements(self, X, X_err, reset=True)
-        return self._learn(objects, _labels(y, objects))
+        return self._learn(objects, to_labels(y, objects))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, *, X_err: Any = None) -> Self:
         """Add labelled objects; labels not seen before become new classes.
@@ -154,7 +153,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         fresh = not hasattr(self, "classes_")
         objects = to_measurements(self, X, X_err, reset=fresh)
-        label = _labels(y, objects)
+        label = to_labels(y, objects)
         if fresh:
             return self._learn(objects, label)
         if objects.has_errors != self.fitted_with_errors_:
@@ -309,7 +308,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         objects = to_measurements(clone(self), X, X_err, reset=True)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        return diagnose(objects, _labels(y, objects), rng)
+        return diagnose(objects, to_labels(y, objects), rng)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -380,23 +379,3 @@ def _compared(model: BADACClassifier, objects: Measurements) -> tuple[FloatArray
     evidence = model._log_evidence(objects)
     level = noise_level(objects, model.surroundings_)
     return model._score(objects, evidence), level, log_posterior(evidence, model.class_log_prior_)
-
-
-def _labels(y: Any, objects: Measurements) -> npt.NDArray[Any]:
-    if y is None:
-        raise ValueError(
-            "requires y to be passed, but the target y is None: BADACClassifier learns from labels."
-        )
-    label = column_or_1d(y, warn=True)
-    check_consistent_length(objects, label)
-    missing = np.array([value is None or value != value for value in label.tolist()])
-    if missing.any():
-        raise ValueError(
-            f"`y` must have a label for every object (Input y contains NaN): got {label[missing][0]!r} at object "
-            f"{int(np.argmax(missing))}. Leave unlabelled objects out."
-        )
-    assert_all_finite(label, input_name="y")
-    check_classification_targets(label)
-    if label.dtype.kind == "O":
-        label = label.astype(str) if isinstance(label[0], str) else np.array(label.tolist())
-    return np.asarray(label)

@@ -10,7 +10,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+import numpy.typing as npt
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from badac.data.measurements import Measurements
 from badac.data.tables import from_astropy, from_frame, has_error_columns, value_columns
@@ -56,6 +59,27 @@ def to_measurements(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> Measu
             f"Found array with 0 sample(s) (shape={objects.shape}) while a minimum of 1 is required."
         )
     return objects
+
+
+def to_labels(y: Any, objects: Measurements) -> npt.NDArray[Any]:
+    """Return the labels (n,), one for every object; text as fixed-width strings, which a model file can hold."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: BADACClassifier learns from labels."
+        )
+    label = column_or_1d(y, warn=True)
+    check_consistent_length(objects, label)
+    missing = np.array([value is None or value != value for value in label.tolist()])
+    if missing.any():
+        raise ValueError(
+            f"`y` must have a label for every object (Input y contains NaN): got {label[missing][0]!r} at object "
+            f"{int(np.argmax(missing))}. Leave unlabelled objects out."
+        )
+    assert_all_finite(label, input_name="y")
+    check_classification_targets(label)
+    if label.dtype.kind == "O":
+        label = label.astype(str) if isinstance(label[0], str) else np.array(label.tolist())
+    return np.asarray(label)
 
 
 def _check_points(estimator: Any, objects: Measurements, reset: bool) -> None:
