@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,14 @@ SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20190225)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as on a terminal: a job that a shell put into the background is born deaf to it, and so are its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -190,6 +190,7 @@ def test_unknown_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
         compiled.pair_log_match(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)))
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_ctrl_c_stops_a_long_call(n_threads: int) -> None:
     """Five seconds of work or more, stopped after a fifth of one."""

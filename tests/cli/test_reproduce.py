@@ -145,6 +145,7 @@ def _vanishes(group):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_ends_all_processes_with_130(tmp_path):
     command = [

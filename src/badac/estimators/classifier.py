@@ -83,8 +83,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> label = np.repeat([0, 1], 50)
     >>> curves = Measurements(label[:, None] + 0.2 * rng.standard_normal((100, 5)), sigma=0.2)
-    >>> model = BADACClassifier().fit(curves, label)
-    >>> new = Measurements([[0.9, 1.1, 0.8, 1.2, 1.0], [0.1, -0.2, 2.9, 0.1, 0.0]], sigma=0.2)
+    >>> model = BADACClassifier(random_state=0).fit(curves, label)
+    >>> new = Measurements([[0.9, 1.1, 0.8, 1.2, 1.0], [0.1, -0.2, 2.0, 0.1, 0.0]], sigma=0.2)
     >>> model.predict(new)
     array([1, 0])
     >>> model.rank(new).objects
