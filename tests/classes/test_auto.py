@@ -36,7 +36,9 @@ def test_another_model_must_be_clearly_better() -> None:
     noise -= noise.mean()
     chance = compare({"population": population, "template": population + noise + 0.1})
     assert chance[0].name == "population"
-    clear = compare({"population": population, "template": population + noise + 0.3})
+    small = compare({"population": population, "template": population + 0.1 * noise + 0.3})
+    assert small[0].name == "population", "sure, but too small to matter"
+    clear = compare({"population": population, "template": population + noise + 0.8})
     assert clear[0].name == "template"
     assert clear[1].why.startswith("left-out members lose")
 

@@ -1,8 +1,8 @@
 """The class model that the members themselves prefer.
 
 Each candidate is fitted, and asked for the evidence of members that it has not seen (leave-one-out). The population is taken
-unless another one explains the left-out members better by more than two standard errors of the gain: it is the fastest of
-those that can be right, and never far from the best. The candidates are the exact instances (the paper's flat prior), the
+unless another one explains the left-out members better by more than two standard errors of the gain and more than half a nat
+each: it is the fastest of those that can be right, and never far from the best. The candidates are the exact instances (the paper's flat prior), the
 population and the template; `Auto.report` says what each of them got.
 
 Trying the exact instances is bounded: about 2 million pairs of a left-out member and a curve are compared, whatever the
@@ -27,6 +27,9 @@ _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
 # One member far off must not choose the model for all.
 _LARGEST_GAIN = 20.0
+# A gain that is sure but too small to matter is not worth another kind of tail than the other classes have: far from all
+# members the tails alone would decide the class.
+_LEAST_GAIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ def left_out_of_instances(
 def compare(evidence: dict[str, FloatArray]) -> tuple[Candidate, ...]:
     """Choose between candidates by the evidence (n,) of the same left-out members; the chosen one comes first.
 
-    The population is the one to beat: by more than two standard errors of the gain.
+    The population is the one to beat: by more than two standard errors of the gain, and by half a nat.
     """
     base = evidence["population"]
     rows, gains = [], {}
@@ -143,7 +146,11 @@ def compare(evidence: dict[str, FloatArray]) -> tuple[Candidate, ...]:
         error = float(gain.std() / np.sqrt(gain.size)) if gain.size else 0.0
         gains[name] = (mean, error)
         rows.append((name, float(np.mean(own)), mean, error))
-    better = [name for name, (mean, error) in gains.items() if mean > 2.0 * error and name != "population"]
+    better = [
+        name
+        for name, (mean, error) in gains.items()
+        if mean > max(2.0 * error, _LEAST_GAIN) and name != "population"
+    ]
     winner = max(better, key=lambda name: gains[name][0], default="population")
     report = []
     for name, mean_evidence, mean, error in rows:
