@@ -2,8 +2,8 @@
 
 Each candidate is fitted, and asked for the evidence of members that it has not seen (leave-one-out). The population is taken
 unless another one explains the left-out members better by more than two standard errors of the gain and more than half a nat
-each: it is the fastest of those that can be right, and never far from the best. The candidates are the exact instances (the paper's flat prior), the
-population and the template; `Auto.report` says what each of them got.
+each: it is the fastest of those that can be right, and never far from the best. The candidates are the exact instances (the
+paper's flat prior), the population and the template; `Auto.report` says what each of them got.
 
 Trying the exact instances is bounded: about 2 million pairs of a left-out member and a curve are compared, whatever the
 size of the class (30 members at least).
