@@ -7,7 +7,6 @@ values but not their error bars, and ends in a table and a picture.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -30,6 +29,7 @@ from badac.plots.page import Page
 from badac.plots.style import house_style, new_figure
 from badac.ranking import Ranking
 from badac.simulate import experiment, noisy_digits
+from badac.writing import write_whole
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -186,14 +186,8 @@ def report(demo: Demo) -> Page:
 
 def write(demo: Demo, folder: Path) -> Path:
     """Write ``report.html`` into the folder, whole or not at all, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
     target = folder / "report.html"
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(report(demo).render(), encoding="utf-8")
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(target, report(demo).render())
     return target
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from badac.paper import kept, run
 from badac.paper.cells import Size, plan
-from badac.paper.kept import keep, recall, write_whole
+from badac.paper.kept import keep, recall
 from badac.paper.results import run_cell
+from badac.writing import write_whole
 
 TINY = Size(200, 200, 5)
 

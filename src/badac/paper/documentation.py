@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from badac.paper.kept import versions, write_whole
+from badac.paper.kept import versions
 from badac.paper.published import SETTINGS, TITLES
 from badac.paper.report import Reproduction
 from badac.paper.tables import GLANCE, Row, at_a_glance, by_experiment, markdown, time_table
+from badac.writing import write_whole
 
 BEGIN = "<!-- reproduce:begin -->"
 END = "<!-- reproduce:end -->"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Iterator
 from functools import cache
@@ -21,20 +20,10 @@ from typing import Any
 from badac.paper.algorithms import ALGORITHMS
 from badac.paper.cells import Cell
 from badac.paper.results import Result
+from badac.writing import write_whole
 
 _SOURCE = Path(__file__).resolve().parent.parent
 _PRESENTATION = ("cli", "plots", "paper")
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that it is never seen half-written: under another name, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def keep(directory: Path, result: Result) -> Path:

@@ -13,12 +13,13 @@ from typing import Any
 from badac.paper.algorithms import ALGORITHMS
 from badac.paper.cells import Size
 from badac.paper.figures import PaperFigure, all_figures
-from badac.paper.kept import as_json, versions, write_whole
+from badac.paper.kept import as_json, versions
 from badac.paper.published import SETTINGS, TITLES
 from badac.paper.results import METRICS, Result
 from badac.paper.tables import GLANCE, Row, as_csv, as_dicts, at_a_glance, by_experiment, rows_of, time_table
 from badac.plots.page import Page, Text
 from badac.plots.style import save
+from badac.writing import write_whole
 
 SCHEMA = "badac.reproduce/1"
 

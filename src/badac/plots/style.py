@@ -12,6 +12,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from badac.writing import write_whole
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -130,12 +132,6 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> tuple[Path, Path]:
     written = []
     for form in ("png", "svg"):
         target = Path(f"{os.fspath(path)}.{form}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            temporary.write_bytes(rendered(figure, form))
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(target, rendered(figure, form))
         written.append(target)
     return written[0], written[1]
