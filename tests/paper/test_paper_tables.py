@@ -76,6 +76,6 @@ def test_at_a_glance_names_the_best_peer(tiny_results):
     assert [line[0] for line in lines] == ["released 1", "released 4"]
     assert all(len(line) == len(GLANCE) for line in lines)
     lof = next(row for row in rows if (row.experiment, row.algorithm) == (4, "lof"))
-    assert lines[1][3] == f"{lof.values['mcc'].mean:.3f} LOF"
+    assert lines[1][4] == f"{lof.values['mcc'].mean:.3f} LOF"
     alone = at_a_glance([row for row in rows if row.algorithm == "limit"])
-    assert alone[0][1:4] == ("", "", "")
+    assert alone[0][1:5] == ("", "", "", "")

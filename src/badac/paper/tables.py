@@ -78,13 +78,17 @@ def by_experiment(rows: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
     return out
 
 
+_OURS = ("badac-exact", "badac", "badac-learned")
+
 GLANCE: tuple[str, ...] = (
     "Setting, experiment",
     "MCC: exact",
     "default",
+    "noise learned",
     "best peer",
     "Accuracy %: exact",
     "default",
+    "noise learned",
     "forest",
     "limit",
 )
@@ -104,11 +108,11 @@ def at_a_glance(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         out.append(
             (
                 f"{setting} {number}",
-                *(_text("mcc", mcc[name]) if name in mcc else "" for name in ("badac-exact", "badac")),
+                *(_text("mcc", mcc[name]) if name in mcc else "" for name in _OURS),
                 "" if best is None else f"{_text('mcc', peers[best])} {ALGORITHMS[best].label}",
                 *(
                     _text("accuracy", accuracy[name]) if name in accuracy else ""
-                    for name in ("badac-exact", "badac", "forest", "limit")
+                    for name in (*_OURS, "forest", "limit")
                 ),
             )
         )
