@@ -40,6 +40,8 @@ class Ranking:
         That share.
     expected_false_alarms : float or None
         How many normal objects such a list holds on average, at most.
+    proba : (n, k) or None
+        Probabilities of all known classes, columns in the order of the model's ``classes_``.
     """
 
     objects: IntArray
@@ -50,6 +52,7 @@ class Ranking:
     pvalue: FloatArray | None = None
     fdr: float | None = None
     expected_false_alarms: float | None = None
+    proba: FloatArray | None = None
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns in reading order."""
@@ -84,6 +87,7 @@ class Ranking:
             label=self.label[rows],
             label_proba=self.label_proba[rows],
             pvalue=None if self.pvalue is None else self.pvalue[rows],
+            proba=None if self.proba is None else self.proba[rows],
         )
 
     def discoveries(self, pvalue: FloatArray, fdr: float) -> Ranking:

@@ -283,6 +283,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             anomaly_proba=None if self.anomaly_model_ is None else probability(score[order]),
             label=self.classes_[best[order]],
             label_proba=np.exp(posterior[order, best[order]]),
+            proba=np.exp(posterior[order]),
         )
         return table if fdr is None else table.discoveries(self._pvalue(objects), fdr)
 
