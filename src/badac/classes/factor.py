@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac._kernels.latent import inverse, pack, unpack
-from badac.classes.latent import blocks, log_determinant, products, weigh
+from badac._kernels import latent_posterior
+from badac._kernels.latent import pack, triangle, unpack
+from badac.classes.latent import blocks, products, weighted_residuals
 from badac.classes.model import FloatArray, Surroundings
 from badac.data.measurements import Measurements
 
@@ -83,36 +84,31 @@ class FactorSums:
 
 def statistics(members: Measurements, factor: Factor) -> FactorSums:
     """E-step: sums over a block of members (n, m) under the current factor model."""
+    rank = factor.rank
     outer = products(factor.factors)
-    weight, residual = weigh(members, factor.mean, factor.psi)
-    scaled = weight * residual
-    precision = unpack(weight @ outer) + np.eye(factor.rank)
-    covariance = inverse(precision)
+    weight, scaled, offset = weighted_residuals(members, factor.mean, factor.psi)
     shift = scaled @ factor.factors
-    position = (covariance @ shift[..., None])[..., 0]
-    offset = np.einsum("ij,ij->i", scaled, residual) + log_determinant(weight)
-    log_det = -np.linalg.slogdet(covariance)[1]
+    spread, position, log_det = latent_posterior(weight @ outer, shift, pack(np.eye(rank)), np.zeros(rank))
     evidence = -0.5 * (offset - np.einsum("ia,ia->i", shift, position) + log_det)
-    spread = pack(covariance)
     scatter = spread + products(position)
     augmented = np.column_stack([np.ones(len(position)), position])
-    rows = np.triu_indices(factor.rank + 1)[0]
-    moments = np.empty((len(position), rows.size))
-    moments[:, rows == 0] = augmented
-    moments[:, rows > 0] = scatter
-    squared = weight**2
+    # Row 0 of the packed moments of (1, z) is (1, z) itself.
+    moments = np.hstack([augmented, scatter])
     # Off-diagonal elements of the packed product count twice in w' C w.
-    twice = np.where(np.equal(*np.triu_indices(factor.rank)), 1.0, 2.0)
-    left = residual - position @ factor.factors.T
-    misfit = np.einsum("ij,ij,ij->j", squared, left, left) + np.einsum(
-        "jp,jp->j", squared.T @ spread, outer * twice
-    )
+    twice = np.where(np.equal(*triangle(rank)), 1.0, 2.0)
+    left = position @ factor.factors.T
+    left *= weight
+    left -= scaled
+    weight_sum = weight.sum(axis=0)
+    normal, right = weight.T @ moments, scaled.T @ augmented
+    squared = np.square(weight, out=weight)
+    misfit = np.einsum("ij,ij->j", left, left) + np.einsum("jp,jp->j", squared.T @ spread, outer * twice)
     return FactorSums(
         count=float(len(position)),
         log_evidence=float(evidence.sum()),
-        normal=weight.T @ moments,
-        right=scaled.T @ augmented,
-        weight=weight.sum(axis=0),
+        normal=normal,
+        right=right,
+        weight=weight_sum,
         weight_squared=squared.sum(axis=0),
         misfit=misfit,
         position=position.sum(axis=0),
@@ -174,6 +170,40 @@ def drawn_together(estimates: FloatArray, variance: FloatArray) -> FloatArray:
     return np.asarray(centre + beyond / (beyond + variance) * (estimates - centre))
 
 
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where an EM stands.
+
+    Attributes
+    ----------
+    factor : Factor
+        To be tried next.
+    best : Factor
+        The best of those tried, by the members' evidence.
+    log_evidence : float
+        Of the members under the best.
+    arrived : bool
+        Whether the last step gained next to nothing.
+    """
+
+    factor: Factor
+    best: Factor
+    log_evidence: float = -np.inf
+    arrived: bool = False
+
+    @classmethod
+    def begin(cls, factor: Factor) -> Climb:
+        return cls(factor, factor)
+
+    def step(self, sums: FactorSums, around: Surroundings, tolerance: float = 0.01) -> Climb:
+        """Take the sums of all members under `factor`, wherever they were made, and make the next factor model of them."""
+        gain = (sums.log_evidence - self.log_evidence) / sums.count
+        best, evidence = (self.factor, sums.log_evidence) if gain > 0 else (self.best, self.log_evidence)
+        if gain < tolerance:
+            return Climb(self.factor, best, evidence, arrived=True)
+        return Climb(maximise(sums, self.factor, around), best, evidence)
+
+
 def expectation_maximisation(
     members: Measurements,
     factor: Factor,
@@ -189,13 +219,9 @@ def expectation_maximisation(
     Factor
         The best of the visited factor models by the members' evidence.
     """
-    best, best_evidence = factor, -np.inf
+    climb = Climb.begin(factor)
     for _ in range(max_steps):
-        sums = all_statistics(members, factor)
-        gain = (sums.log_evidence - best_evidence) / sums.count
-        if gain > 0:
-            best, best_evidence = factor, sums.log_evidence
-        if gain < tolerance:
+        climb = climb.step(all_statistics(members, climb.factor), around, tolerance)
+        if climb.arrived:
             break
-        factor = maximise(sums, factor, around)
-    return best
+    return climb.best

@@ -52,11 +52,17 @@ class Surroundings:
             pooled = float(share @ centre)
             variance = float(share @ (spread**2 + (centre - pooled) ** 2))
             centre, spread = np.full(len(centre), pooled), np.full(len(centre), np.sqrt(variance))
+        n_bands = 1 if objects.band is None else max(int(objects.band.max(initial=0)) + 1, 1)
+        return cls.from_moments(centre, spread, smallest(objects.values), largest(objects.values), n_bands)
+
+    @classmethod
+    def from_moments(
+        cls, centre: FloatArray, spread: FloatArray, lower: float, upper: float, n_bands: int = 1
+    ) -> Surroundings:
+        """Summarise training objects of whom only mean and standard deviation (m,) and the range are known."""
         known = spread[spread > 0]
         fallback = float(np.median(known)) if known.size else 1.0
         scale = np.where(spread > 1e-12 * np.maximum(np.abs(centre), fallback), spread, fallback)
-        lower, upper = smallest(objects.values), largest(objects.values)
-        n_bands = 1 if objects.band is None else max(int(objects.band.max(initial=0)) + 1, 1)
         return cls(centre, scale, *((lower, upper) if lower <= upper else (0.0, 0.0)), n_bands)
 
 

@@ -40,7 +40,9 @@ from badac.noise.model import LinkedNoise, Noise
 
 # A broad component as heavy as one member more: rare, not impossible.
 _BROAD_WIDTH = 3.0
-_MEMBERS_TO_START_FROM = 20_000
+MEMBERS_TO_START_FROM = 20_000
+# Of the EM over all members.
+STEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,22 +163,54 @@ def learn(
     members: Measurements, around: Surroundings, plan: Plan, rng: np.random.Generator
 ) -> tuple[Factor, Mixture | Curves]:
     """Learn the factor model and the latent density of the members as planned."""
-    n = members.n_objects
-    first = members
-    if n > _MEMBERS_TO_START_FROM:
-        first = members[np.sort(rng.choice(n, _MEMBERS_TO_START_FROM, replace=False))]
-    spectrum = Spectrum.of(first, around, plan.rank)
-    factor = spectrum.factor(plan.rank)
+    start = Start.of(members, around, plan, rng)
+    factor = start.factor
     if plan.rank > 0:
-        factor = expectation_maximisation(members, factor, around, max_steps=8)
-    factor = smoothed(factor, spectrum.moments.noise, n, plan.penalty)
-    # The mean is known to its own error only: in a small class that is part of the spread. Where nobody observed the
-    # point, psi is the surroundings' whole spread already.
-    count = spectrum.moments.count * n / len(first)
-    error = np.where(count > 0, (spectrum.moments.noise + factor.psi) / np.maximum(count, 1.0), 0.0)
-    factor = factor.widened(error + plan.floor)
-    latent = project(first, factor.mean, factor.factors, factor.psi)
-    density = plan.shape.for_members(len(first), plan.chosen_with).learn(latent, rng)
-    if isinstance(density, Mixture):
-        density = density.with_broad(1.0 / (n + 2.0), _BROAD_WIDTH)
-    return factor, density
+        factor = expectation_maximisation(members, factor, around, max_steps=STEPS)
+    return start.finish(factor, members.n_objects, plan, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where the learning of a large class begins: some of its members, and what their moments say.
+
+    Only the EM between `of` and `finish` looks at all members, and only through its sums; so they can be anywhere.
+
+    Attributes
+    ----------
+    members : Measurements
+        At most 20,000.
+    spectrum : Spectrum
+        Of their moments.
+    factor : Factor
+        The first guess.
+    """
+
+    members: Measurements
+    spectrum: Spectrum
+    factor: Factor
+
+    @classmethod
+    def of(cls, members: Measurements, around: Surroundings, plan: Plan, rng: np.random.Generator) -> Start:
+        n = members.n_objects
+        if n > MEMBERS_TO_START_FROM:
+            members = members[np.sort(rng.choice(n, MEMBERS_TO_START_FROM, replace=False))]
+        spectrum = Spectrum.of(members, around, plan.rank)
+        return cls(members, spectrum, spectrum.factor(plan.rank))
+
+    def finish(
+        self, factor: Factor, n: int, plan: Plan, rng: np.random.Generator
+    ) -> tuple[Factor, Mixture | Curves]:
+        """Return the factor model that the EM found for all `n` members, smooth and honest, and their latent density."""
+        found = self.spectrum.moments
+        factor = smoothed(factor, found.noise, n, plan.penalty)
+        # The mean is known to its own error only: in a small class that is part of the spread. Where nobody observed the
+        # point, psi is the surroundings' whole spread already.
+        count = found.count * n / len(self.members)
+        error = np.where(count > 0, (found.noise + factor.psi) / np.maximum(count, 1.0), 0.0)
+        factor = factor.widened(error + plan.floor)
+        latent = project(self.members, factor.mean, factor.factors, factor.psi)
+        density = plan.shape.for_members(len(self.members), plan.chosen_with).learn(latent, rng)
+        if isinstance(density, Mixture):
+            density = density.with_broad(1.0 / (n + 2.0), _BROAD_WIDTH)
+        return factor, density
