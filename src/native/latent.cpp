@@ -21,6 +21,7 @@ namespace {
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr int64_t kObjectsPerBlock = 256;
 
@@ -42,6 +43,7 @@ LatentArrays arrays(const Matrix& precision, const Matrix& shift, const Matrix& 
     in.n = int64_t(shift.shape(0)), in.k = int64_t(component_shift.shape(0)), in.r = int(shift.shape(1));
     in.p = in.r * (in.r + 1) / 2;
     require(in.r >= 1 && in.r <= kMaxRank, "the latent kernels work in 1 to 48 dimensions");
+    require(in.k >= 1, "there must be a component");
     require(int64_t(precision.shape(0)) == in.n && int(precision.shape(1)) == in.p, "precision does not fit shift");
     require(int(component_shift.shape(1)) == in.r, "component_shift does not fit shift");
     require(int64_t(component_precision.shape(0)) == in.k && int(component_precision.shape(1)) == in.p,
@@ -51,68 +53,126 @@ LatentArrays arrays(const Matrix& precision, const Matrix& shift, const Matrix& 
     return in;
 }
 
+LatentArrays arrays(const Matrix& precision, const Matrix& shift, const Matrix& component_precision, const Matrix& component_shift,
+                    const Vector& log_constant) {
+    LatentArrays in = arrays(precision, shift, component_precision, component_shift);
+    require(int64_t(log_constant.shape(0)) == in.k, "log_constant does not fit component_shift");
+    in.log_constant = log_constant.data();
+    return in;
+}
+
 bool interrupted() {
     nb::gil_scoped_acquire gil;
     return PyErr_CheckSignals() != 0;
+}
+
+// Run work(first, last) on blocks of objects.
+template <class Work>
+void in_blocks(int64_t n, int n_threads, const Work& work) {
+    bool stopped = false;
+    {
+        nb::gil_scoped_release release;
+        Blocks blocks((n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
+        try {
+            blocks.run(n_threads, [&](Blocks& queue) {
+                for (int64_t block; queue.next(block);) work(block * kObjectsPerBlock, std::min(n, (block + 1) * kObjectsPerBlock));
+            });
+        } catch (const Interrupted&) {
+            stopped = true;
+        }
+    }
+    if (stopped) throw nb::python_error();
 }
 
 }  // namespace
 
 void bind_latent(nb::module_& m) {
     m.attr("latent_max_rank") = kMaxRank;
+    m.attr("latent_group") = kGroup;
     m.def(
         "latent_log_match",
         [](Output out, const Matrix& precision, const Matrix& shift, const Matrix& component_precision, const Matrix& component_shift,
            const Vector& log_constant, int n_threads, const std::string& level) {
-            const LatentArrays in = arrays(precision, shift, component_precision, component_shift);
-            require(out.size() == size_t(in.n * in.k) && int64_t(log_constant.shape(0)) == in.k, "out or log_constant does not fit");
+            const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
+            require(int64_t(out.size()) == in.n * in.k, "out does not fit");
             const LatentKernels& kernels = choose(level);
-            bool stopped = false;
-            {
-                nb::gil_scoped_release release;
-                Blocks blocks((in.n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
-                try {
-                    blocks.run(n_threads, [&](Blocks& queue) {
-                        for (int64_t block; queue.next(block);)
-                            kernels.log_match(in, log_constant.data(), block * kObjectsPerBlock,
-                                              std::min(in.n, (block + 1) * kObjectsPerBlock), out.data());
-                    });
-                } catch (const Interrupted&) {
-                    stopped = true;
-                }
-            }
-            if (stopped) throw nb::python_error();
+            in_blocks(in.n, n_threads, [&](int64_t first, int64_t last) { kernels.log_match(in, first, last, out.data()); });
         },
         "out"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "n_threads"_a, "level"_a);
 
     m.def(
-        "latent_sums",
-        [](Output count, Output first, Output second, Output spread, const Matrix& precision, const Matrix& shift,
-           const Matrix& component_precision, const Matrix& component_shift, const Matrix& responsibility, double threshold,
-           const std::string& level) {
+        "latent_log_evidence",
+        [](Output out, const Matrix& precision, const Matrix& shift, const Matrix& component_precision, const Matrix& component_shift,
+           const Vector& log_constant, int n_threads, const std::string& level) {
+            const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
+            require(int64_t(out.size()) == in.n, "out does not fit");
+            const LatentKernels& kernels = choose(level);
+            in_blocks(in.n, n_threads, [&](int64_t first, int64_t last) {
+                std::vector<double> scratch(size_t(in.k * kMostLanes));
+                kernels.log_evidence(in, first, last, scratch.data(), out.data());
+            });
+        },
+        "out"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "n_threads"_a, "level"_a);
+
+    m.def(
+        "latent_posterior",
+        [](Output covariance, Output mean, Output log_det, const Matrix& precision, const Matrix& shift, const Matrix& component_precision,
+           const Matrix& component_shift, const std::string& level) {
             const LatentArrays in = arrays(precision, shift, component_precision, component_shift);
-            require(int64_t(responsibility.shape(0)) == in.n && int64_t(responsibility.shape(1)) == in.k,
-                    "responsibility does not fit objects and components");
-            require(int64_t(count.size()) == in.k && int64_t(first.size()) == in.k * in.r && int64_t(second.size()) == in.k * in.p &&
-                        int64_t(spread.size()) == in.k * in.p,
-                    "the outputs do not fit the components");
+            require(in.k == 1 && int64_t(covariance.size()) == in.n * in.p && int64_t(mean.size()) == in.n * in.r && int64_t(log_det.size()) == in.n,
+                    "the outputs do not fit the objects");
             const LatentKernels& kernels = choose(level);
             nb::gil_scoped_release release;
-            std::vector<int32_t> list;
-            std::vector<double> weight;
-            for (int64_t k = 0; k < in.k; ++k) {
-                list.clear(), weight.clear();
-                for (int64_t i = 0; i < in.n; ++i) {
-                    const double share = responsibility.data()[i * in.k + k];
-                    if (share > threshold) list.push_back(int32_t(i)), weight.push_back(share);
-                }
-                if (list.empty()) continue;
-                kernels.sums(in, k, list.data(), weight.data(), int64_t(list.size()), count.data() + k, first.data() + k * in.r,
-                             second.data() + k * in.p, spread.data() + k * in.p);
-            }
+            kernels.posterior(in, covariance.data(), mean.data(), log_det.data());
         },
-        "count"_a, "first"_a, "second"_a, "spread"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a,
-        "responsibility"_a, "threshold"_a, "level"_a);
+        "covariance"_a, "mean"_a, "log_det"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "level"_a);
+
+    m.def(
+        "latent_step",
+        [](Output evidence, Output sums, Flags near, const Matrix& precision, const Matrix& shift, const Matrix& component_precision,
+           const Matrix& component_shift, const Vector& log_constant, bool refresh, double threshold, const std::string& level) {
+            const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
+            const int64_t width = 1 + in.r + 2 * in.p;
+            require(int64_t(evidence.size()) == in.n && int64_t(sums.size()) == in.k * width, "the outputs do not fit");
+            require(int64_t(near.shape(0)) == (in.n + kGroup - 1) / kGroup && int64_t(near.shape(1)) == in.k,
+                    "near does not fit groups of objects and components");
+            const LatentKernels& kernels = choose(level);
+            nb::gil_scoped_release release;
+            std::vector<double> scratch(size_t(in.k * kMostLanes)), vectors(size_t(in.k * width * kMostLanes));
+            kernels.step(in, refresh, threshold, near.data(), scratch.data(), vectors.data(), evidence.data(), sums.data());
+        },
+        "evidence"_a, "sums"_a, "near"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a,
+        "refresh"_a, "threshold"_a, "level"_a);
+
+    m.def(
+        "latent_left_out",
+        [](Output evidence, const Matrix& precision, const Matrix& shift, const Matrix& component_precision, const Matrix& component_shift,
+           const Vector& log_constant, const Matrix& means, const Vector& count, const std::string& level) {
+            const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
+            require(int64_t(evidence.size()) == in.n && int64_t(means.size()) == in.k * in.r && int64_t(count.size()) == in.k,
+                    "evidence, means or count does not fit");
+            const LatentKernels& kernels = choose(level);
+            nb::gil_scoped_release release;
+            std::vector<double> scratch(size_t(2 * in.k * kMostLanes));
+            kernels.left_out(in, means.data(), count.data(), scratch.data(), evidence.data());
+        },
+        "evidence"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "means"_a, "count"_a,
+        "level"_a);
+
+    m.def(
+        "weigh_points",
+        [](Output weight, Output scaled, Output offset, const Matrix& values, const Matrix& sigma, const Vector& mean, const Vector& psi,
+           const std::string& level) {
+            const int64_t n = int64_t(values.shape(0)), points = int64_t(values.shape(1));
+            require(int64_t(sigma.shape(0)) == n && int64_t(sigma.shape(1)) == points, "sigma does not fit values");
+            require(int64_t(mean.size()) == points && int64_t(psi.size()) == points, "mean or psi does not fit values");
+            require(int64_t(weight.size()) == n * points && int64_t(scaled.size()) == n * points && int64_t(offset.size()) == n,
+                    "the outputs do not fit values");
+            const LatentKernels& kernels = choose(level);
+            nb::gil_scoped_release release;
+            kernels.weigh(values.data(), sigma.data(), mean.data(), psi.data(), n, points, weight.data(), scaled.data(), offset.data());
+        },
+        "weight"_a, "scaled"_a, "offset"_a, "values"_a, "sigma"_a, "mean"_a, "psi"_a, "level"_a);
 }
 
 }  // namespace badac

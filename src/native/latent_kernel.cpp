@@ -1,147 +1,280 @@
 // The inner loops of the latent kernels, one object a lane. Compiled once per instruction set; see simd.hpp for the rules.
 #include "latent_kernel.hpp"
 
-#include "vmath.hpp"
+#include "latent_lanes.hpp"
 
 namespace badac {
 namespace BADAC_LEVEL {
 namespace {
 
-constexpr double kLog2 = 0.69314718055994530942;
-constexpr int L = Simd<double>::lanes;
-
-// Bring rows list[0..L) of a (., width) array into lanes.
-BADAC_INLINE void gather(const double* rows, int width, const int64_t* list, VecD* out) {
-    for (int e = 0; e < width; ++e) {
-        double lanes[L];
-        for (int lane = 0; lane < L; ++lane) lanes[lane] = rows[list[lane] * width + e];
-        out[e] = load<VecD>(lanes);
-    }
-}
-
-// Eliminate M (upper triangle, row by row) and x along: x'M^-1 x and log det M.
+// The posterior precision M and shift x of L objects under component k.
 template <int RANK>
-BADAC_INLINE void eliminate(VecD* M, VecD* x, int rank, VecD& quadratic, VecD& log_det) {
-    const int r = RANK > 0 ? RANK : rank;
-    VecD exponent = broadcast<VecD>(0.0), product = broadcast<VecD>(1.0);
-    quadratic = broadcast<VecD>(0.0);
-    VecD* row = M;
-    for (int a = 0; a < r; ++a) {
-        const VecD inverse = broadcast<VecD>(1.0) / row[0], scaled = x[a] * inverse, minus = broadcast<VecD>(0.0) - inverse;
-        product = take_exponent<double>(VecD(product * row[0]), exponent);
-        quadratic = fma(x[a], scaled, quadratic);
-        VecD* below = row + (r - a);
-        for (int c = a + 1; c < r; ++c) {
-            const VecD f = row[c - a] * minus;
-            x[c] = fma(f, x[a], x[c]);
-            for (int d = c; d < r; ++d) below[d - c] = fma(f, row[d - a], below[d - c]);
-            below += r - c;
-        }
-        row += r - a;
-    }
-    log_det = fma(exponent, broadcast<VecD>(kLog2), log_mantissa(product));
-}
-
-template <int RANK>
-void log_match_rank(const LatentArrays& in, const double* log_constant, int64_t first, int64_t last, double* out) {
-    constexpr int kRank = RANK > 0 ? RANK : kMaxRank;
-    constexpr int kPacked = kRank * (kRank + 1) / 2;
+BADAC_INLINE void meet(const LatentArrays& in, int64_t k, const VecD* A, const VecD* b, VecD* M, VecD* x) {
     const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
-    VecD A[kPacked], b[kRank], M[kPacked], x[kRank];
-    for (int64_t start = first; start < last; start += L) {
-        int64_t rows[L];
-        for (int lane = 0; lane < L; ++lane) rows[lane] = start + lane < last ? start + lane : last - 1;
-        gather(in.precision, p, rows, A);
-        gather(in.shift, r, rows, b);
-        for (int64_t k = 0; k < in.k; ++k) {
-            const double *own = in.component_precision + k * p, *pull = in.component_shift + k * r;
-            for (int e = 0; e < p; ++e) M[e] = A[e] + broadcast<VecD>(own[e]);
-            for (int a = 0; a < r; ++a) x[a] = b[a] + broadcast<VecD>(pull[a]);
-            VecD quadratic, log_det;
-            eliminate<RANK>(M, x, r, quadratic, log_det);
-            const VecD match = fma(broadcast<VecD>(0.5), VecD(quadratic - log_det), broadcast<VecD>(log_constant[k]));
-            for (int lane = 0; lane < L && start + lane < last; ++lane) out[(start + lane) * in.k + k] = match[lane];
+    const double *own = in.component_precision + k * p, *pull = in.component_shift + k * r;
+    for (int e = 0; e < p; ++e) M[e] = A[e] + broadcast<VecD>(own[e]);
+    for (int a = 0; a < r; ++a) x[a] = b[a] + broadcast<VecD>(pull[a]);
+}
+
+template <int RANK>
+BADAC_INLINE VecD match_of(const LatentArrays& in, int64_t k, const VecD* A, const VecD* b) {
+    constexpr int kRank = RANK > 0 ? RANK : kMaxRank;
+    VecD M[kRank * (kRank + 1) / 2], x[kRank], quadratic, log_det;
+    meet<RANK>(in, k, A, b, M, x);
+    eliminate<RANK>(M, x, in.r, quadratic, log_det);
+    return fma(broadcast<VecD>(0.5), VecD(quadratic - log_det), broadcast<VecD>(in.log_constant[k]));
+}
+
+// L objects from `start` on; lanes beyond `last` repeat the last object.
+template <int RANK>
+BADAC_INLINE void bring(const LatentArrays& in, int64_t start, int64_t last, VecD* A, VecD* b) {
+    const int r = RANK > 0 ? RANK : in.r;
+    int64_t rows[L];
+    for (int lane = 0; lane < L; ++lane) rows[lane] = start + lane < last ? start + lane : last - 1;
+    gather(in.precision, r * (r + 1) / 2, rows, A);
+    gather(in.shift, r, rows, b);
+}
+
+// Matches become shares of their sum; the log of the sum.
+BADAC_INLINE VecD normalise(double* match, int64_t count) {
+    VecD top = load<VecD>(match), total = broadcast<VecD>(0.0);
+    for (int64_t j = 1; j < count; ++j) top = larger(top, load<VecD>(match + j * L));
+    for (int64_t j = 0; j < count; ++j) {
+        const VecD share = exp_negative(VecD(load<VecD>(match + j * L) - top));
+        total = total + share;
+        store(match + j * L, share);
+    }
+    const VecD scale = broadcast<VecD>(1.0) / total;
+    for (int64_t j = 0; j < count; ++j) store(match + j * L, VecD(load<VecD>(match + j * L) * scale));
+    return top + log_positive(total);
+}
+
+template <int RANK>
+struct Latent {
+    static constexpr int kRank = RANK > 0 ? RANK : kMaxRank, kPacked = kRank * (kRank + 1) / 2;
+
+    static void log_match(const LatentArrays& in, int64_t first, int64_t last, double* out) {
+        VecD A[kPacked], b[kRank];
+        for (int64_t start = first; start < last; start += L) {
+            bring<RANK>(in, start, last, A, b);
+            for (int64_t k = 0; k < in.k; ++k) {
+                const VecD match = match_of<RANK>(in, k, A, b);
+                for (int lane = 0; lane < L && start + lane < last; ++lane) out[(start + lane) * in.k + k] = match[lane];
+            }
         }
     }
-}
 
-void log_match(const LatentArrays& in, const double* log_constant, int64_t first, int64_t last, double* out) {
-    switch (in.r) {
-#define BADAC_RANK(R)                                                \
-    case R:                                                          \
-        return log_match_rank<R>(in, log_constant, first, last, out);
-        BADAC_RANK(1) BADAC_RANK(2) BADAC_RANK(3) BADAC_RANK(4) BADAC_RANK(5) BADAC_RANK(6) BADAC_RANK(7) BADAC_RANK(8)
-        BADAC_RANK(9) BADAC_RANK(10) BADAC_RANK(11) BADAC_RANK(12)
-#undef BADAC_RANK
-        default:
-            return log_match_rank<0>(in, log_constant, first, last, out);
+    static void log_evidence(const LatentArrays& in, int64_t first, int64_t last, double* scratch, double* out) {
+        VecD A[kPacked], b[kRank];
+        for (int64_t start = first; start < last; start += L) {
+            bring<RANK>(in, start, last, A, b);
+            for (int64_t k = 0; k < in.k; ++k) store(scratch + k * L, match_of<RANK>(in, k, A, b));
+            const VecD evidence = normalise(scratch, in.k);
+            for (int lane = 0; lane < L && start + lane < last; ++lane) out[start + lane] = evidence[lane];
+        }
     }
+
+    static void posterior(const LatentArrays& in, double* covariance, double* mean, double* log_det) {
+        const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
+        VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], det;
+        for (int64_t start = 0; start < in.n; start += L) {
+            bring<RANK>(in, start, in.n, A, b);
+            meet<RANK>(in, 0, A, b, M, x);
+            invert<RANK>(M, x, r, m, det);
+            for (int lane = 0; lane < L && start + lane < in.n; ++lane) {
+                const int64_t i = start + lane;
+                for (int e = 0; e < p; ++e) covariance[i * p + e] = M[e][lane];
+                for (int a = 0; a < r; ++a) mean[i * r + a] = m[a][lane];
+                log_det[i] = det[lane];
+            }
+        }
+    }
+
+    static void step(const LatentArrays& in, bool refresh, double threshold, uint8_t* near, double* scratch, double* vectors,
+                     double* evidence, double* sums) {
+        const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2, width = 1 + r + 2 * p;
+        const VecD few = broadcast<VecD>(threshold);
+        VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], log_det;
+        for (int64_t start = 0; start < in.n; start += L) {
+            uint8_t* mine = near + start / kGroup * in.k;
+            bring<RANK>(in, start, in.n, A, b);
+            int64_t listed = 0;
+            for (int64_t k = 0; k < in.k; ++k)
+                if (refresh || mine[k]) store(scratch + listed++ * L, match_of<RANK>(in, k, A, b));
+            if (refresh && start % kGroup == 0)
+                for (int64_t k = 0; k < in.k; ++k) mine[k] = 0;
+            const VecD found = normalise(scratch, listed);
+            double present[L];
+            for (int lane = 0; lane < L; ++lane) {
+                present[lane] = start + lane < in.n ? 1.0 : 0.0;
+                if (start + lane < in.n) evidence[start + lane] = found[lane];
+            }
+            const VecD counts = load<VecD>(present);
+            listed = 0;
+            for (int64_t k = 0; k < in.k; ++k) {
+                if (!refresh && !mine[k]) continue;
+                const VecD share = load<VecD>(scratch + listed++ * L) * counts;
+                // What has a thousandth of the share that counts may have it after a few steps.
+                if (refresh && lanes_set(greater(share, VecD(broadcast<VecD>(1e-3) * few)))) mine[k] = 1;
+                if (!lanes_set(greater(share, few))) continue;
+                const VecD w = select(greater(share, few), share, broadcast<VecD>(0.0));
+                meet<RANK>(in, k, A, b, M, x);
+                invert<RANK>(M, x, r, m, log_det);
+                double* to = vectors + k * width * L;
+                store(to, VecD(load<VecD>(to) + w));
+                double *first = to + L, *second = first + r * L, *spread = second + p * L;
+                int e = 0;
+                for (int a = 0; a < r; ++a) {
+                    const VecD weighted = w * m[a];
+                    store(first + a * L, VecD(load<VecD>(first + a * L) + weighted));
+                    for (int c = a; c < r; ++c, ++e) {
+                        const VecD covariance = w * M[e];
+                        store(spread + e * L, VecD(load<VecD>(spread + e * L) + covariance));
+                        store(second + e * L, VecD(load<VecD>(second + e * L) + fma(weighted, m[c], covariance)));
+                    }
+                }
+            }
+        }
+        for (int64_t e = 0; e < in.k * width; ++e)
+            for (int lane = 0; lane < L; ++lane) sums[e] += vectors[e * L + lane];
+    }
+
+    static void left_out(const LatentArrays& in, const double* means, const double* count, double* scratch, double* evidence) {
+        const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
+        const VecD one = broadcast<VecD>(1.0), zero = broadcast<VecD>(0.0), half = broadcast<VecD>(0.5);
+        double* match = scratch + in.k * L;
+        VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], pulled[kRank], scatter[kRank * kRank], log_det;
+        for (int64_t start = 0; start < in.n; start += L) {
+            bring<RANK>(in, start, in.n, A, b);
+            for (int64_t k = 0; k < in.k; ++k) {
+                const VecD found = match_of<RANK>(in, k, A, b);
+                store(scratch + k * L, found), store(match + k * L, found);
+            }
+            normalise(scratch, in.k);
+            for (int64_t k = 0; k < in.k; ++k) {
+                const VecD share = load<VecD>(scratch + k * L), total = broadcast<VecD>(count[k]);
+                VecD change = log_positive(larger(VecD(one - share / total), broadcast<VecD>(1e-3)));
+                const auto counts = greater(share, broadcast<VecD>(1e-2));
+                if (lanes_set(counts)) {
+                    meet<RANK>(in, k, A, b, M, x);
+                    invert<RANK>(M, x, r, m, log_det);
+                    const double* own = in.component_precision + k * p;
+                    VecD moved = zero;
+                    for (int a = 0; a < r; ++a) m[a] = m[a] - broadcast<VecD>(means[k * r + a]);
+                    for (int a = 0; a < r; ++a) {
+                        pulled[a] = zero;
+                        for (int c = 0; c < r; ++c) pulled[a] = fma(broadcast<VecD>(own[place(r, a, c)]), m[c], pulled[a]);
+                        moved = fma(m[a], pulled[a], moved);
+                    }
+                    for (int a = 0; a < r; ++a)
+                        for (int c = 0; c < r; ++c) {
+                            VecD sum = fma(m[a], pulled[c], a == c ? zero - one : zero);
+                            for (int d = 0; d < r; ++d) sum = fma(M[place(r, a, d)], broadcast<VecD>(own[place(r, d, c)]), sum);
+                            scatter[a * r + c] = sum;
+                        }
+                    VecD trace = zero;
+                    for (int a = 0; a < r; ++a)
+                        for (int c = 0; c < r; ++c) trace = fma(scatter[a * r + c], scatter[c * r + a], trace);
+                    const VecD part = share / larger(VecD(total - share), one);
+                    VecD cost = part * fma(half, trace, moved);
+                    // min(cost, 20), where the share is more than a hundredth.
+                    cost = zero - larger(VecD(zero - cost), broadcast<VecD>(-20.0));
+                    change = change - select(counts, cost, zero);
+                }
+                store(match + k * L, VecD(load<VecD>(match + k * L) + change));
+            }
+            const VecD found = normalise(match, in.k);
+            for (int lane = 0; lane < L && start + lane < in.n; ++lane) evidence[start + lane] = found[lane];
+        }
+    }
+};
+
+#define BADAC_RANK(R) \
+    case R:           \
+        return BADAC_CALL(R);
+#define BADAC_BY_RANK                \
+    switch (in.r) {                  \
+        BADAC_RANKS(BADAC_RANK)      \
+        default: return BADAC_CALL(0); \
+    }
+
+void log_match(const LatentArrays& in, int64_t first, int64_t last, double* out) {
+#define BADAC_CALL(R) Latent<R>::log_match(in, first, last, out)
+    BADAC_BY_RANK
+#undef BADAC_CALL
 }
 
-BADAC_INLINE int place(int r, int a, int c) { return a <= c ? a * r - a * (a - 1) / 2 + (c - a) : c * r - c * (c - 1) / 2 + (a - c); }
+void log_evidence(const LatentArrays& in, int64_t first, int64_t last, double* scratch, double* out) {
+#define BADAC_CALL(R) Latent<R>::log_evidence(in, first, last, scratch, out)
+    BADAC_BY_RANK
+#undef BADAC_CALL
+}
 
-void sums(const LatentArrays& in, int64_t component, const int32_t* list, const double* weight, int64_t n_listed, double* count,
-          double* first, double* second, double* spread) {
-    const int r = in.r, p = in.p;
-    VecD M[kMaxRank * (kMaxRank + 1) / 2], x[kMaxRank], column[kMaxRank], mean[kMaxRank];
-    VecD sum_second[kMaxRank * (kMaxRank + 1) / 2], sum_spread[kMaxRank * (kMaxRank + 1) / 2], sum_first[kMaxRank];
+void posterior(const LatentArrays& in, double* covariance, double* mean, double* log_det) {
+#define BADAC_CALL(R) Latent<R>::posterior(in, covariance, mean, log_det)
+    BADAC_BY_RANK
+#undef BADAC_CALL
+}
+
+void step(const LatentArrays& in, bool refresh, double threshold, uint8_t* near, double* scratch, double* vectors, double* evidence,
+          double* sums) {
+#define BADAC_CALL(R) Latent<R>::step(in, refresh, threshold, near, scratch, vectors, evidence, sums)
+    BADAC_BY_RANK
+#undef BADAC_CALL
+}
+
+void left_out(const LatentArrays& in, const double* means, const double* count, double* scratch, double* evidence) {
+#define BADAC_CALL(R) Latent<R>::left_out(in, means, count, scratch, evidence)
+    BADAC_BY_RANK
+#undef BADAC_CALL
+}
+
+// One point a lane here. A missing point (NaN value or infinite sigma) has no weight.
+void weigh(const double* values, const double* sigma, const double* mean, const double* psi, int64_t n, int64_t m, double* weight,
+           double* scaled, double* offset) {
+    constexpr double kLog2Pi = 1.83787706640934548356;
     const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0);
-    for (int e = 0; e < p; ++e) sum_second[e] = sum_spread[e] = zero;
-    for (int a = 0; a < r; ++a) sum_first[a] = zero;
-    const double *own = in.component_precision + component * p, *pull = in.component_shift + component * r;
-    for (int64_t start = 0; start < n_listed; start += L) {
-        int64_t rows[L];
-        double shares[L];
-        for (int lane = 0; lane < L; ++lane) {
-            const bool present = start + lane < n_listed;
-            rows[lane] = list[present ? start + lane : n_listed - 1];
-            shares[lane] = present ? weight[start + lane] : 0.0;
-            *count += shares[lane];
-        }
-        const VecD w = load<VecD>(shares);
-        gather(in.precision, p, rows, M);
-        gather(in.shift, r, rows, x);
-        for (int e = 0; e < p; ++e) M[e] = M[e] + broadcast<VecD>(own[e]);
-        for (int a = 0; a < r; ++a) x[a] = x[a] + broadcast<VecD>(pull[a]);
-        // Sweep every pivot in place: M becomes minus its inverse.
-        for (int a = 0; a < r; ++a) {
-            const VecD inverse = one / M[place(r, a, a)], minus = zero - inverse;
-            for (int c = 0; c < r; ++c) column[c] = M[place(r, a, c)];
-            VecD* entry = M;
-            for (int c = 0; c < r; ++c) {
-                const VecD f = column[c] * minus;
-                for (int d = c; d < r; ++d, ++entry)
-                    if (c != a && d != a) *entry = fma(f, column[d], *entry);
+    for (int64_t i = 0; i < n; ++i) {
+        VecD chi = zero, product = one, exponent = zero, count = zero;
+        for (int64_t j = 0; j < m; j += L) {
+            const int64_t at = i * m + j;
+            const int here = int(m - j < L ? m - j : L);
+            VecD v, s, mu, extra;
+            if (here == L) {
+                v = load<VecD>(values + at), s = load<VecD>(sigma + at), mu = load<VecD>(mean + j), extra = load<VecD>(psi + j);
+            } else {
+                double lanes[4][L];
+                for (int lane = 0; lane < L; ++lane) {
+                    const bool inside = lane < here;
+                    lanes[0][lane] = inside ? values[at + lane] : 0.0, lanes[1][lane] = inside ? sigma[at + lane] : __builtin_inf();
+                    lanes[2][lane] = inside ? mean[j + lane] : 0.0, lanes[3][lane] = inside ? psi[j + lane] : 1.0;
+                }
+                v = load<VecD>(lanes[0]), s = load<VecD>(lanes[1]), mu = load<VecD>(lanes[2]), extra = load<VecD>(lanes[3]);
             }
-            for (int c = 0; c < r; ++c) M[place(r, a, c)] = column[c] * inverse;
-            M[place(r, a, a)] = minus;
-        }
-        for (int a = 0; a < r; ++a) mean[a] = zero;
-        const VecD* entry = M;
-        for (int a = 0; a < r; ++a)
-            for (int c = a; c < r; ++c, ++entry) {
-                mean[a] = mean[a] - *entry * x[c];
-                if (c != a) mean[c] = mean[c] - *entry * x[a];
-            }
-        entry = M;
-        int e = 0;
-        for (int a = 0; a < r; ++a) {
-            const VecD weighted = w * mean[a];
-            sum_first[a] = sum_first[a] + weighted;
-            for (int c = a; c < r; ++c, ++entry, ++e) {
-                const VecD covariance = zero - w * *entry;
-                sum_spread[e] = sum_spread[e] + covariance;
-                sum_second[e] = sum_second[e] + fma(weighted, mean[c], covariance);
+            const VecD variance = fma(s, s, extra);
+            VecD w = one / variance;
+            const auto seen = greater(w, zero);
+            // A comparison with NaN is false: what is not below or above zero has no residual.
+            VecD residual = v - mu;
+            residual = select(greater(VecD(residual * residual), broadcast<VecD>(-1.0)), residual, zero);
+            const VecD pull = w * residual;
+            chi = fma(pull, residual, chi);
+            product = take_exponent<double>(VecD(product * select(seen, variance, one)), exponent);
+            count = count + select(seen, one, zero);
+            if (here == L) {
+                store(weight + at, w), store(scaled + at, pull);
+            } else {
+                for (int lane = 0; lane < here; ++lane) weight[at + lane] = w[lane], scaled[at + lane] = pull[lane];
             }
         }
-    }
-    for (int lane = 0; lane < L; ++lane) {
-        for (int a = 0; a < r; ++a) first[a] += sum_first[a][lane];
-        for (int e = 0; e < p; ++e) second[e] += sum_second[e][lane], spread[e] += sum_spread[e][lane];
+        const VecD total = fma(exponent, broadcast<VecD>(kLog2), log_mantissa(product)) + fma(count, broadcast<VecD>(kLog2Pi), chi);
+        double sum = 0.0;
+        for (int lane = 0; lane < L; ++lane) sum += total[lane];
+        offset[i] = sum;
     }
 }
 
-const LatentKernels kTable = {log_match, sums};
+const LatentKernels kTable = {log_match, log_evidence, posterior, step, left_out, weigh};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

@@ -8,6 +8,8 @@
 namespace badac {
 
 constexpr int kMaxRank = 48;  // matrices of one group of objects stay on the stack
+constexpr int kGroup = 8;     // objects that share a list of near components; a multiple of every level's lanes
+constexpr int kMostLanes = 8;
 
 struct LatentArrays {
     int64_t n, k;
@@ -16,14 +18,24 @@ struct LatentArrays {
     const double* shift;               // (n, r)
     const double* component_precision;  // (k, p)
     const double* component_shift;     // (k, r)
+    const double* log_constant;        // (k,)
 };
 
 struct LatentKernels {
     // Objects first <= i < last; out is (n, k).
-    void (*log_match)(const LatentArrays&, const double* log_constant, int64_t first, int64_t last, double* out);
-    // One component: adds to count (1), first (r), second (p), spread (p) over the listed objects with their weights.
-    void (*sums)(const LatentArrays&, int64_t component, const int32_t* list, const double* weight, int64_t n_listed, double* count,
-                 double* first, double* second, double* spread);
+    void (*log_match)(const LatentArrays&, int64_t first, int64_t last, double* out);
+    // Log of the sum of the matches over the components; out is (n,), scratch has room for k vectors.
+    void (*log_evidence)(const LatentArrays&, int64_t first, int64_t last, double* scratch, double* out);
+    // One component only, k = 1, log_constant unused: covariance (n, p), mean (n, r), log_det (n,) of M = A_i + Q.
+    void (*posterior)(const LatentArrays&, double* covariance, double* mean, double* log_det);
+    // One EM step; see latent_step in the twin. near is (groups, k). sums is (k, 1 + r + 2 p), zeros at the start.
+    void (*step)(const LatentArrays&, bool refresh, double threshold, uint8_t* near, double* scratch, double* vectors, double* evidence,
+                 double* sums);
+    // Evidence of members with their own shares of the components removed; see latent_left_out in the twin.
+    void (*left_out)(const LatentArrays&, const double* means, const double* count, double* scratch, double* evidence);
+    // Precision of each point, precision times residual (n, m) and their constant (n,); see weigh_points in the twin.
+    void (*weigh)(const double* values, const double* sigma, const double* mean, const double* psi, int64_t n, int64_t m, double* weight,
+                  double* scaled, double* offset);
 };
 
 const LatentKernels* latent_kernels_baseline();

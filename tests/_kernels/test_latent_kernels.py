@@ -49,29 +49,72 @@ def test_match_is_the_gaussian_convolution() -> None:
     assert found[0, 0] == pytest.approx(expected - likelihood_height, abs=1e-12)
 
 
+def components(arrays: dict[str, np.ndarray], k: int) -> tuple[np.ndarray, ...]:
+    own = (arrays["component_precision"], arrays["component_shift"], np.linspace(-1.0, 1.0, k))
+    return (arrays["precision"], arrays["shift"], *own)
+
+
 @pytest.mark.parametrize(("n", "k", "r"), CASES)
 def test_installed_kernels_agree_with_the_definition(n: int, k: int, r: int) -> None:
-    arrays = problem(n, k, r)
-    constant = np.linspace(-1.0, 1.0, k)
-    found = _kernels.latent_log_match(**arrays, log_constant=constant, n_threads=2)
-    expected = latent.latent_log_match(**arrays, log_constant=constant)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
-    share = np.random.default_rng(0).dirichlet(np.full(k, 0.3), n)
-    for ours, definition in zip(
-        _kernels.latent_sums(**arrays, responsibility=share, threshold=1e-3),
-        latent.latent_sums(**arrays, responsibility=share, threshold=1e-3),
-        strict=True,
-    ):
-        np.testing.assert_allclose(ours, definition, rtol=1e-9, atol=1e-10)
+    given = components(problem(n, k, r), k)
+    close = {"rtol": 1e-9, "atol": 1e-10}
+    for name in ("latent_log_match", "latent_log_evidence"):
+        found = getattr(_kernels, name)(*given, n_threads=2)
+        np.testing.assert_allclose(found, getattr(latent, name)(*given), **close)
+    one = (given[0], given[1], given[2][0], given[3][0])
+    for ours, definition in zip(_kernels.latent_posterior(*one), latent.latent_posterior(*one), strict=True):
+        np.testing.assert_allclose(ours, definition, **close)
+    means, count = np.random.default_rng(0).standard_normal((k, r)), np.linspace(1.5, 4.0, k)
+    found = _kernels.latent_left_out(*given, means, count)
+    np.testing.assert_allclose(found, latent.latent_left_out(*given, means, count), **close)
 
 
-def test_pairs_below_the_threshold_are_left_out() -> None:
-    arrays = problem(6, 2, 3)
-    share = np.tile([1.0, 1e-6], (6, 1))
-    count, first, _, spread = _kernels.latent_sums(**arrays, responsibility=share, threshold=1e-5)
+@pytest.mark.parametrize(("n", "k", "r"), CASES)
+@pytest.mark.parametrize("refresh", [True, False])
+def test_installed_step_agrees_with_the_definition(n: int, k: int, r: int, refresh: bool) -> None:
+    given = components(problem(n, k, r), k)
+    near = np.random.default_rng(1).random((-(-n // latent.GROUP), k)) < 0.7
+    near[:, 0] = True
+    other = near.copy()
+    evidence, sums = _kernels.latent_step(*given, near, refresh=refresh, threshold=1e-3)
+    expected, definition = latent.latent_step(*given, other, refresh=refresh, threshold=1e-3)
+    np.testing.assert_allclose(evidence, expected, rtol=1e-9, atol=1e-10)
+    np.testing.assert_array_equal(near, other)
+    for ours, theirs in zip(sums, definition, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+def test_components_that_are_not_near_are_not_looked_at() -> None:
+    given = components(problem(6, 2, 3), 2)
+    near = np.array([[True, False]])
+    evidence, (count, first, _, spread) = _kernels.latent_step(*given, near, refresh=False)
+    np.testing.assert_allclose(evidence, latent.latent_log_match(*given)[:, 0], rtol=1e-10)
     assert count.tolist() == [6.0, 0.0]
     assert not first[1].any()
     assert not spread[1].any()
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (3, 7), (5, 16), (2, 101)])
+def test_points_are_weighed_as_defined(n: int, m: int) -> None:
+    rng = np.random.default_rng(n)
+    values, sigma = rng.standard_normal((n, m)), rng.uniform(0.1, 2.0, (n, m)) * 10.0 ** rng.integers(-90, 90)
+    gone = rng.random((n, m)) < 0.3
+    values[gone], sigma[gone] = np.nan, np.inf
+    psi = np.where(rng.random(m) < 0.5, 0.0, 0.3)
+    given = (values, sigma, rng.standard_normal(m), psi)
+    for ours, definition in zip(_kernels.weigh_points(*given), latent.weigh_points(*given), strict=True):
+        np.testing.assert_allclose(ours, definition, rtol=1e-12, atol=1e-12 * np.abs(definition).max())
+    weight, scaled, _ = _kernels.weigh_points(*given)
+    assert not weight[gone].any()
+    assert not scaled[gone].any()
+
+
+def test_leaving_a_member_out_costs_it_evidence() -> None:
+    # Two members share one component: without it, each sees the other only.
+    given = components(problem(2, 1, 2), 1)
+    means = np.linalg.solve(latent.unpack(given[2])[0], given[3][0])[None]
+    with_it = _kernels.latent_log_evidence(*given)
+    assert (_kernels.latent_left_out(*given, means, np.array([2.0])) < with_it).all()
 
 
 def test_no_objects() -> None:

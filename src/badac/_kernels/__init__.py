@@ -24,13 +24,6 @@ def _compiled_wanted() -> bool:
     return True
 
 
-def _has_latent() -> bool:
-    """Whether the core that is installed has the latent kernels: one built before them still serves the pairs."""
-    from badac._kernels import _core
-
-    return hasattr(_core, "latent_log_match")
-
-
 def _has(name: str) -> bool:
     """Whether the core that was built has a kernel; an older one may not."""
     import badac._kernels._core as core
@@ -47,23 +40,56 @@ else:
 
     implementation = "reference"
 
-if implementation == "compiled" and _has_latent():
-    from badac._kernels.compiled_latent import latent_log_match, latent_sums
+if implementation == "compiled" and _has("latent_step"):
+    from badac._kernels.compiled_latent import (
+        latent_left_out,
+        latent_log_evidence,
+        latent_log_match,
+        latent_posterior,
+        latent_step,
+        weigh_points,
+    )
 else:
-    from badac._kernels.latent import latent_log_match, latent_sums
+    from badac._kernels.latent import (
+        latent_left_out,
+        latent_log_evidence,
+        latent_log_match,
+        latent_posterior,
+        latent_step,
+        weigh_points,
+    )
 
 if implementation == "compiled" and _has("mixture_logsumexp"):
     from badac._kernels.compiled_mixture import mixture_logsumexp
 else:
     from badac._kernels.mixture import mixture_logsumexp
 
+if implementation == "compiled" and _has("bumps"):
+    from badac._kernels.compiled_hypotheses import bump_average, bump_ratios, latent_without
+else:
+    from badac._kernels.hypotheses import bump_average, bump_ratios, latent_without
+
+if implementation == "compiled" and _has("widths_posterior"):
+    from badac._kernels.compiled_widths import widths_log_likelihood, widths_posterior
+else:
+    from badac._kernels.widths import widths_log_likelihood, widths_posterior
+
 __all__ = [
     "FloatArray",
     "IntArray",
+    "bump_average",
+    "bump_ratios",
     "implementation",
+    "latent_left_out",
+    "latent_log_evidence",
     "latent_log_match",
-    "latent_sums",
+    "latent_posterior",
+    "latent_step",
+    "latent_without",
     "mixture_logsumexp",
     "pair_log_match",
     "pair_logsumexp",
+    "weigh_points",
+    "widths_log_likelihood",
+    "widths_posterior",
 ]

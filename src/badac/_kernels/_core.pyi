@@ -1,5 +1,8 @@
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from badac._kernels.arguments import FloatArray, IntArray
 
 abi: int
@@ -44,17 +47,58 @@ def latent_log_match(
     n_threads: int,
     level: str,
 ) -> None: ...
-def latent_sums(
-    count: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    spread: FloatArray,
+def latent_log_evidence(
+    out: FloatArray,
     precision: FloatArray,
     shift: FloatArray,
     component_precision: FloatArray,
     component_shift: FloatArray,
-    responsibility: FloatArray,
+    log_constant: FloatArray,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def latent_posterior(
+    covariance: FloatArray,
+    mean: FloatArray,
+    log_det: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    level: str,
+) -> None: ...
+def latent_step(
+    evidence: FloatArray,
+    sums: FloatArray,
+    near: npt.NDArray[np.uint8],
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    log_constant: FloatArray,
+    refresh: bool,
     threshold: float,
+    level: str,
+) -> None: ...
+def latent_left_out(
+    evidence: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    log_constant: FloatArray,
+    means: FloatArray,
+    count: FloatArray,
+    level: str,
+) -> None: ...
+def weigh_points(
+    weight: FloatArray,
+    scaled: FloatArray,
+    offset: FloatArray,
+    values: FloatArray,
+    sigma: FloatArray,
+    mean: FloatArray,
+    psi: FloatArray,
     level: str,
 ) -> None: ...
 def mixture_logsumexp(
@@ -68,6 +112,42 @@ def mixture_logsumexp(
     share: FloatArray,
     log_weights: FloatArray | None,
     skip: IntArray | None,
+    n_threads: int,
+    level: str,
+) -> None: ...
+
+hypothesis_max_size: int
+bump_max_rank: int
+bump_max_asked: int
+
+def latent_without(
+    out_precision: FloatArray,
+    out_shift: FloatArray,
+    out_offset: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    offset: FloatArray,
+    amplitude: FloatArray,
+    chosen: Any,
+    place: Any,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def bumps(
+    out: FloatArray,
+    weight: FloatArray,
+    scaled: FloatArray,
+    factors: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    which: Any,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    first: Any,
+    length: Any,
+    begin: IntArray,
+    height: FloatArray,
+    shrink: float,
     n_threads: int,
     level: str,
 ) -> None: ...

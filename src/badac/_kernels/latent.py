@@ -11,21 +11,36 @@ here are the clear NumPy definitions; `badac._kernels` puts the compiled ones in
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
+import numpy.typing as npt
 
 from badac._kernels.reference import FloatArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+# Objects in a row that share a list of near components (`latent_step`).
+GROUP = 8
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@lru_cache(maxsize=64)
+def triangle(r: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows and columns (p,) of the upper triangle of an (r, r) matrix, row by row."""
+    return np.triu_indices(r)
 
 
 def pack(matrices: FloatArray) -> FloatArray:
     """Return the upper triangles (..., p) of symmetric matrices (..., r, r)."""
-    rows, columns = np.triu_indices(matrices.shape[-1])
+    rows, columns = triangle(matrices.shape[-1])
     return np.ascontiguousarray(matrices[..., rows, columns])
 
 
 def unpack(packed: FloatArray) -> FloatArray:
     """Return the symmetric matrices (..., r, r) of upper triangles (..., p)."""
     r = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) / 2)
-    rows, columns = np.triu_indices(r)
+    rows, columns = triangle(r)
     out = np.empty((*packed.shape[:-1], r, r))
     out[..., rows, columns] = packed
     out[..., columns, rows] = packed
@@ -74,47 +89,174 @@ def latent_log_match(
     return out
 
 
-def latent_sums(
+def latent_log_evidence(
     precision: FloatArray,
     shift: FloatArray,
     component_precision: FloatArray,
     component_shift: FloatArray,
-    responsibility: FloatArray,
+    log_constant: FloatArray,
     *,
+    n_threads: int = 1,
+) -> FloatArray:
+    """Log of the sum of an object's matches (`latent_log_match`) over the components, (n,)."""
+    del n_threads
+    return _log_sum(latent_log_match(precision, shift, component_precision, component_shift, log_constant))
+
+
+def latent_posterior(
+    precision: FloatArray, shift: FloatArray, component_precision: FloatArray, component_shift: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Posterior of each object's latent position under one component.
+
+    Parameters
+    ----------
+    precision, shift : (n, p), (n, r)
+    component_precision, component_shift : (p,), (r,)
+
+    Returns
+    -------
+    covariance : (n, p)
+        ``M^-1``, packed
+    mean : (n, r)
+        ``M^-1 (b_i + Q v)``
+    log_det : (n,)
+        ``log det M``
+    """
+    full = unpack(precision + component_precision)
+    covariance = inverse(full)
+    mean = (covariance @ (shift + component_shift)[..., None])[..., 0]
+    return pack(covariance), mean, np.asarray(np.linalg.slogdet(full)[1])
+
+
+def latent_step(
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    log_constant: FloatArray,
+    near: BoolArray,
+    *,
+    refresh: bool = True,
     threshold: float = 1e-5,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
     """Sum the latent posteriors of all objects, per component, weighted by responsibility: what an EM step needs.
 
     Parameters
     ----------
-    precision, shift, component_precision, component_shift
+    precision, shift, component_precision, component_shift, log_constant
         As in `latent_log_match`.
-    responsibility : (n, k)
-        Of each component for each object; pairs at or below `threshold` are left out.
+    near : (groups, k)
+        Components that matter to any of `GROUP` objects in a row; only those are looked at.
+    refresh : bool
+        Look at all components, and write into `near` which of them have a responsibility above a thousandth of
+        `threshold`.
+    threshold : float
+        Pairs with a responsibility ``R_ik`` at or below it are left out of the sums.
 
     Returns
     -------
-    count : (k,)
-        ``sum_i R_ik``
-    first : (k, r)
-        ``sum_i R_ik m_ik`` with the posterior mean ``m_ik = M^-1 (b_i + Q_k v_k)``
-    second : (k, p)
-        ``sum_i R_ik (M^-1 + m_ik m_ik')``, packed
-    spread : (k, p)
-        ``sum_i R_ik M^-1``, packed
+    evidence : (n,)
+        Log of the sum of the matches.
+    sums : count (k,), first (k, r), second (k, p), spread (k, p)
+        ``sum_i R_ik``, ``sum_i R_ik m_ik`` with the posterior mean ``m_ik = M^-1 (b_i + Q_k v_k)``,
+        ``sum_i R_ik (M^-1 + m_ik m_ik')`` and ``sum_i R_ik M^-1``
     """
-    n_components, r = component_shift.shape
-    count = np.zeros(n_components)
-    first = np.zeros((n_components, r))
-    second = np.zeros((n_components, r, r))
-    spread = np.zeros((n_components, r, r))
+    group = np.arange(len(shift)) // GROUP
+    match = latent_log_match(precision, shift, component_precision, component_shift, log_constant)
+    if not refresh:
+        match[~near[group]] = -np.inf
+    evidence = _log_sum(match)
+    responsibility = np.exp(match - evidence[:, None])
+    if refresh:
+        near[:] = False
+        np.logical_or.at(near, group, responsibility > 1e-3 * threshold)
+    k, r = component_shift.shape
+    p = component_precision.shape[1]
+    count, first, second, spread = np.zeros(k), np.zeros((k, r)), np.zeros((k, p)), np.zeros((k, p))
+    for c in range(k):
+        rows = np.flatnonzero(responsibility[:, c] > threshold)
+        weight = responsibility[rows, c]
+        covariance, mean, _ = latent_posterior(
+            precision[rows], shift[rows], component_precision[c], component_shift[c]
+        )
+        count[c] = weight.sum()
+        first[c] = weight @ mean
+        spread[c] = weight @ covariance
+        second[c] = spread[c] + pack((weight[:, None] * mean).T @ mean)
+    return evidence, (count, first, second, spread)
+
+
+def latent_left_out(
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    log_constant: FloatArray,
+    means: FloatArray,
+    count: FloatArray,
+) -> FloatArray:
+    """Log evidence (n,) of members, each one's own share removed from the components, to first order in the share.
+
+    The weight of component ``k`` loses ``R_ik``, its mean moves away by ``R (m - v) / N``, its covariance by
+    ``R (D - T) / N`` with ``D`` the member's expected scatter around ``v``; ``N = count_k``. Shares below a
+    hundredth move no component, and no component costs more than 20 nats.
+
+    Parameters
+    ----------
+    precision, shift, component_precision, component_shift, log_constant
+        As in `latent_log_match`.
+    means : (k, r)
+        ``v_k``
+    count : (k,)
+        ``sum_i R_ik`` over the members.
+    """
+    match = latent_log_match(precision, shift, component_precision, component_shift, log_constant)
+    responsibility = np.exp(match - _log_sum(match)[:, None])
+    change = np.log(np.maximum(1.0 - responsibility / count, 1e-3))
     for k, own in enumerate(unpack(component_precision)):
-        rows = np.flatnonzero(responsibility[:, k] > threshold)
-        weight = responsibility[rows, k]
-        covariance = np.linalg.inv(unpack(precision[rows]) + own)
-        mean = (covariance @ (shift[rows] + component_shift[k])[..., None])[..., 0]
-        count[k] = weight.sum()
-        first[k] = weight @ mean
-        spread[k] = np.tensordot(weight, covariance, axes=1)
-        second[k] = spread[k] + (weight[:, None] * mean).T @ mean
-    return count, first, pack(second), pack(spread)
+        rows = np.flatnonzero(responsibility[:, k] > 1e-2)
+        covariance, mean, _ = latent_posterior(
+            precision[rows], shift[rows], component_precision[k], component_shift[k]
+        )
+        away = mean - means[k]
+        pulled = away @ own
+        scatter = away[:, :, None] * pulled[:, None, :] + unpack(covariance) @ own - np.eye(len(own))
+        moved = np.einsum("ia,ia->i", away, pulled) + 0.5 * np.einsum("iab,iba->i", scatter, scatter)
+        share = responsibility[rows, k] / np.maximum(count[k] - responsibility[rows, k], 1.0)
+        change[rows, k] -= np.minimum(share * moved, 20.0)
+    return _log_sum(match + change)
+
+
+def weigh_points(
+    values: FloatArray, sigma: FloatArray, mean: FloatArray, psi: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weigh the points of objects around a mean.
+
+    Parameters
+    ----------
+    values, sigma : (n, m)
+        NaN and inf where missing.
+    mean, psi : (m,)
+
+    Returns
+    -------
+    weight : (n, m)
+        ``w = 1 / (psi + sigma^2)``, 0 where missing
+    scaled : (n, m)
+        ``w (value - mean)``, 0 where missing
+    offset : (n,)
+        ``sum_j [w (value - mean)^2 - log w + log 2 pi]`` over the observed points
+    """
+    weight = 1.0 / (sigma**2 + psi)
+    residual = values - mean
+    residual[np.isnan(residual)] = 0.0
+    scaled = weight * residual
+    present = weight > 0
+    logs = np.log(weight, out=np.zeros_like(weight), where=present)
+    offset = np.einsum("ij,ij->i", scaled, residual) - logs.sum(axis=1)
+    return weight, scaled, offset + present.sum(axis=1) * _LOG_2PI
+
+
+def _log_sum(terms: FloatArray) -> FloatArray:
+    top = terms.max(axis=1)
+    return np.asarray(top + np.log(np.exp(terms - top[:, None]).sum(axis=1)))

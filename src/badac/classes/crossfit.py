@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from badac._kernels.latent import unpack
+from badac._kernels import latent_left_out, latent_step
+from badac._kernels.latent import GROUP, triangle, unpack
 from badac.classes.bandwidth import Curves
 from badac.classes.factor import Factor
-from badac.classes.latent import Latent, blocks, products, project, weigh
+from badac.classes.latent import Latent, blocks, products, project, weighted_residuals
 from badac.classes.mixture import Mixture, logsumexp_rows
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.plan import Plan
@@ -96,24 +97,13 @@ def without_own_share(latent: Latent, density: Mixture) -> FloatArray:
     ``R (m - v) / N``, its covariance by ``R (D - T) / N`` with ``D`` the member's expected scatter.
     """
     n = len(latent)
-    match = density.log_match(latent)
-    total = logsumexp_rows(match)
-    responsibility = np.exp(match - total[:, None])
-    count = np.maximum(responsibility.sum(axis=0), 1e-12)
-    precision, shift, _ = density.components()
-    identity = np.eye(latent.rank)
-    change = np.log(np.maximum(1.0 - responsibility / count, 1e-3)) + np.log(n / (n - 1.0))
-    likelihood = unpack(latent.precision)
-    for k, own in enumerate(unpack(precision)):
-        rows = np.flatnonzero(responsibility[:, k] > 1e-2)
-        inner = np.linalg.inv(likelihood[rows] + own)
-        away = (inner @ (latent.shift[rows] + shift[k])[..., None])[..., 0] - density.means[k]
-        share = responsibility[rows, k] / np.maximum(count[k] - responsibility[rows, k], 1.0)
-        pulled = (own @ away[..., None])[..., 0]
-        scatter = (away[:, :, None] * pulled[:, None, :]) + inner @ own - identity
-        moved = np.einsum("ia,ia->i", away, pulled) + 0.5 * np.einsum("iab,iba->i", scatter, scatter)
-        change[rows, k] -= np.minimum(share * moved, 20.0)
-    return np.asarray(logsumexp_rows(match + change) - 0.5 * latent.offset)
+    components = density.components()
+    near = np.ones((-(-n // GROUP), len(density)), dtype=np.bool_)
+    count = latent_step(latent.precision, latent.shift, *components, near)[1][0]
+    left = latent_left_out(
+        latent.precision, latent.shift, *components, density.means, np.maximum(count, 1e-12)
+    )
+    return np.asarray(left + np.log(n / (n - 1.0)) - 0.5 * latent.offset)
 
 
 def pull(members: Measurements, factor: Factor, latent: Latent) -> FloatArray:
@@ -129,18 +119,19 @@ def pull(members: Measurements, factor: Factor, latent: Latent) -> FloatArray:
     outer = products(augmented)
     normal = np.zeros((members.n_points, outer.shape[1]))
     for block in blocks(members):
-        weight, _ = weigh(members[block], factor.mean, factor.psi)
+        weight = weighted_residuals(members[block], factor.mean, factor.psi)[0]
         normal += weight.T @ outer[block]
     r = augmented.shape[1]
     scale = np.maximum(normal[:, :1, None], 1e-300)
     inverse = np.linalg.inv(unpack(normal) + 1e-6 * scale * np.eye(r))
-    rows, columns = np.triu_indices(r)
+    rows, columns = triangle(r)
     folded = inverse[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
     out = np.empty(len(position))
     for block in blocks(members):
-        weight, residual = weigh(members[block], factor.mean, factor.psi)
-        left = residual - position[block] @ factor.factors.T
+        weight, scaled, _ = weighted_residuals(members[block], factor.mean, factor.psi)
+        left = scaled - weight * (position[block] @ factor.factors.T)
         leverage = np.clip(weight * (outer[block] @ folded.T), 0.0, 0.7)
         growth = 1.0 / (1.0 - leverage) ** 2 - 1.0
-        out[block] = 0.5 * np.einsum("ij,ij,ij,ij->i", weight, left, left, growth)
+        growth = np.divide(growth, weight, out=growth, where=weight > 0)
+        out[block] = 0.5 * np.einsum("ij,ij,ij->i", left, left, growth)
     return out

@@ -19,7 +19,8 @@ from functools import cached_property
 
 import numpy as np
 
-from badac._kernels.latent import inverse, pack, unpack
+from badac._kernels import latent_posterior, weigh_points
+from badac._kernels.latent import pack, triangle, unpack
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 
@@ -56,20 +57,22 @@ class Latent:
     @cached_property
     def posterior(self) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of each object's latent position under ``z ~ N(0, I)``."""
-        covariance = inverse(unpack(self.precision) + np.eye(self.rank))
-        return (covariance @ self.shift[..., None])[..., 0], covariance
+        covariance, mean, _ = self._under_gaussian
+        return mean, unpack(covariance)
 
     def gaussian_log_evidence(self) -> FloatArray:
         """Return (n,): log P(d) under ``z ~ N(0, I)``."""
-        factor = np.linalg.cholesky(unpack(self.precision) + np.eye(self.rank))
-        right = np.linalg.solve(factor, self.shift[..., None])[..., 0]
-        half_log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-        return np.asarray(-0.5 * (self.offset - (right**2).sum(axis=1)) - half_log_det)
+        _, mean, log_det = self._under_gaussian
+        return np.asarray(-0.5 * (self.offset - np.einsum("ia,ia->i", self.shift, mean) + log_det))
+
+    @cached_property
+    def _under_gaussian(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return latent_posterior(self.precision, self.shift, pack(np.eye(self.rank)), np.zeros(self.rank))
 
 
 def products(factors: FloatArray) -> FloatArray:
     """Return (m, p): the packed outer product of each row of (m, r), so that sums of them are matrix products."""
-    rows, columns = np.triu_indices(factors.shape[1])
+    rows, columns = triangle(factors.shape[1])
     return np.ascontiguousarray(factors[:, rows] * factors[:, columns])
 
 
@@ -89,6 +92,13 @@ def weigh(objects: Measurements, mean: FloatArray, psi: FloatArray) -> tuple[Flo
     if not objects.complete:
         residual[np.isnan(residual)] = 0.0
     return weight, residual
+
+
+def weighted_residuals(
+    objects: Measurements, mean: FloatArray, psi: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``w = 1 / (psi + sigma^2)`` and ``w (d - mean)`` (n, m), both 0 where missing, and `offset` (n,)."""
+    return weigh_points(objects.values, objects.sigma, mean, psi)
 
 
 def project(objects: Measurements, mean: FloatArray, factors: FloatArray, psi: FloatArray) -> Latent:
@@ -112,11 +122,9 @@ def project(objects: Measurements, mean: FloatArray, factors: FloatArray, psi: F
     outer = products(factors)
     out = Latent(np.empty((n, outer.shape[1])), np.empty((n, r)), np.empty(n))
     for block in blocks(objects):
-        weight, residual = weigh(objects[block], mean, psi)
-        scaled = weight * residual
+        weight, scaled, out.offset[block] = weighted_residuals(objects[block], mean, psi)
         np.matmul(weight, outer, out=out.precision[block])
         np.matmul(scaled, factors, out=out.shift[block])
-        out.offset[block] = np.einsum("ij,ij->i", scaled, residual) + log_determinant(weight)
     return out
 
 

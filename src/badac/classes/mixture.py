@@ -16,15 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.cluster.vq import kmeans2
 
-from badac._kernels import latent_log_match, latent_sums
-from badac._kernels.latent import inverse, pack, unpack
+from badac._kernels import latent_log_evidence, latent_log_match, latent_step
+from badac._kernels.latent import GROUP, inverse, pack, unpack
 from badac.classes.latent import Latent
 from badac.classes.model import FloatArray
 
 _LEAST_INFORMATION = 0.02
 _LARGEST_CHANGE = 10.0
 _FLOOR = 1e-6
-_PAIRS_PER_BLOCK = 1 << 20
+# Steps until all components are looked at again; a responsibility below exp(-_FAR) is far.
+_REFRESH = 4
+_FAR = 18.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +61,8 @@ class Mixture:
 
     def log_evidence(self, latent: Latent, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d), the latent positions integrated over the mixture."""
-        out = np.empty(len(latent))
-        step = max(1, _PAIRS_PER_BLOCK // len(self))
-        for start in range(0, len(latent), step):
-            block = latent[slice(start, start + step)]
-            out[start : start + step] = logsumexp_rows(self.log_match(block, n_threads=n_threads))
-        return out - 0.5 * latent.offset
+        sums = latent_log_evidence(latent.precision, latent.shift, *self.components(), n_threads=n_threads)
+        return sums - 0.5 * latent.offset
 
     def with_broad(self, weight: float, width: float) -> Mixture:
         """Add a broad component, so that a rare object of the class is rare, not impossible."""
@@ -137,11 +135,22 @@ def deconvolve(
     Mixture
         The best visited, by the members' evidence.
     """
+    # Members of one component side by side: a group of them then has few components that matter.
+    match = mixture.log_match(latent)
+    order = np.argsort(match.argmax(axis=1), kind="stable")
+    latent, match = latent[order], match[order]
+    near = np.logical_or.reduceat(
+        match > match.max(axis=1, keepdims=True) - _FAR, np.arange(0, len(latent), GROUP), axis=0
+    )
     best, history = mixture, [-np.inf]
     for step in range(max_steps + 1):
-        components = mixture.components()
-        match = latent_log_match(latent.precision, latent.shift, *components)
-        evidence = logsumexp_rows(match)
+        evidence, sums = latent_step(
+            latent.precision,
+            latent.shift,
+            *mixture.components(),
+            near,
+            refresh=step % _REFRESH == _REFRESH - 1,
+        )
         mean_evidence = float(evidence.mean())
         if mean_evidence > max(history):
             best = mixture
@@ -149,8 +158,6 @@ def deconvolve(
         settled = step >= 4 and max(history[-3:]) - max(history[:-3]) < tolerance
         if settled or step == max_steps:
             break
-        responsibility = np.exp(match - evidence[:, None])
-        sums = latent_sums(latent.precision, latent.shift, components[0], components[1], responsibility)
         mixture = improved(mixture, *sums, pooling=pooling)
     return best
 
@@ -164,7 +171,7 @@ def improved(
     *,
     pooling: float,
 ) -> Mixture:
-    """M-step from the sums of `badac._kernels.latent.latent_sums`, with the scoring step for the covariances."""
+    """M-step from the sums of `badac._kernels.latent.latent_step`, with the scoring step for the covariances."""
     r = first.shape[1]
     identity = np.eye(r)
     # A component that lost its members keeps its place with next to no weight.
