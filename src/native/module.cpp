@@ -8,6 +8,7 @@
 #include <string>
 
 #include "dispatch.hpp"
+#include "hypothesis.hpp"
 #include "latent.hpp"
 #include "mixture.hpp"
 #include "pair.hpp"
@@ -77,6 +78,7 @@ nb::dict run(const Kernel& kernel) {
 
 NB_MODULE(_core, m) {
     m.attr("abi") = 2;
+    badac::bind_hypothesis(m);
     badac::bind_latent(m);
     badac::bind_mixture(m);
 

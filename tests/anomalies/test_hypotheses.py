@@ -113,7 +113,7 @@ def test_integrating_some_dimensions_first_changes_nothing(world: World, rng: np
     columns, amplitude = rng.normal(size=(M, 4)), rng.uniform(0.5, 2.0, (6, 4))
     factor = world.classes[0].factor
     latent = project(world.objects, factor.mean, np.hstack([columns, factor.factors]), factor.psi)
-    left = without(4, latent, amplitude)
+    left = without(latent, amplitude, factor.rank)
     for row, found in enumerate(left.gaussian_log_evidence()):
         wide = columns * amplitude[row]
         cov = wide @ wide.T + factor.factors @ factor.factors.T + np.diag(factor.psi)

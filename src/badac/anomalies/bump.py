@@ -15,17 +15,16 @@ one point.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from badac._kernels.latent import unpack
+from badac._kernels import IntArray, bump_average, bump_ratios
+from badac._kernels.hypotheses import filtered_ratios, log_mean_exp_squares
 from badac.anomalies.described import View
 from badac.anomalies.hypothesis import Ground, over_classes
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import bump_grid, bumps
-from badac.classes.factor import Factor
-from badac.classes.latent import weigh
 from badac.classes.mixture import logsumexp_rows
 from badac.data.measurements import Measurements
 
@@ -79,8 +78,17 @@ class Bump:
         return over_classes(views, lambda view: view.log_evidence + self.log_bayes_factor(view))
 
     def log_bayes_factor(self, view: View) -> FloatArray:
-        """Return (n,): log P(d | class plus bump) - log P(d | class)."""
-        return averaged(*self.signal(view), self.signal_to_noise)
+        """Return (n,): log P(d | class plus bump) - log P(d | class); 0 for an object that can show no bump."""
+        assert self.shapes is not None, "fit first"
+        top, log_share = responsible(view, self.components)
+        squared = self.signal_to_noise**2
+        shrink = squared / (1.0 + squared)
+        if view.gaussian[0].covariance is None:
+            mean = bump_average(**filtering(view, top), shapes=self.shapes, shrink=shrink)
+        else:
+            mean = log_mean_exp_squares(_ratios_of_correlated(view, top, self.shapes), shrink)
+        mean = np.where(np.isnan(mean), 0.0, mean - 0.5 * np.log1p(squared))
+        return logsumexp_rows(mean + log_share)
 
     def signal(self, view: View) -> tuple[FloatArray, FloatArray]:
         """Signal-to-noise ratio of every bump given each of the components that are responsible for the object.
@@ -92,53 +100,44 @@ class Bump:
         log_share : (n, components)
             Their log responsibilities, which sum to one.
         """
-        assert self.shapes is not None and self.ground is not None, "fit first"
-        factor, mixture = view.described.factor, view.described.mixture
-        # Points that are taken for bad ones under the class stay so: the Bayes factor compares like with like.
-        gaussian, _ = view.gaussian
-        latent, match = view.latent, view.log_match
-        top = np.argsort(-match, axis=1)[:, : self.components]
-        log_share = np.take_along_axis(match, top, axis=1)
-        log_share -= logsumexp_rows(log_share)[:, None]
-        with_residual, with_itself, with_factors = filtered(gaussian, factor, self.shapes)
-        own, shift, _ = mixture.components()
-        ratio = np.empty((*top.shape, self.shapes.shape[1]))
-        for column in range(top.shape[1]):
-            which = top[:, column]
-            root = np.linalg.inv(np.linalg.cholesky(unpack(latent.precision + own[which])))
-            pulled = (root @ (latent.shift + shift[which])[..., None])[..., 0]
-            turned = root @ with_factors
-            height = with_residual - (pulled[:, None, :] @ turned)[:, 0]
-            precision = with_itself - np.einsum("irp,irp->ip", turned, turned)
-            told = precision > 1e-6 * with_itself.max(axis=1, keepdims=True)
-            ratio[:, column] = np.where(told, height / np.sqrt(np.where(told, precision, 1.0)), np.nan)
-        return ratio, log_share
+        assert self.shapes is not None, "fit first"
+        top, log_share = responsible(view, self.components)
+        if view.gaussian[0].covariance is None:
+            return bump_ratios(**filtering(view, top), shapes=self.shapes), log_share
+        return _ratios_of_correlated(view, top, self.shapes), log_share
 
 
-def filtered(
-    objects: Measurements, factor: Factor, shapes: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Products of shapes (m, p) with residuals, themselves and the factors, in the metric of noise and psi.
-
-    Returns
-    -------
-    (n, p), (n, p), (n, r, p)
-    """
-    n, r, p = objects.n_objects, factor.rank, shapes.shape[1]
-    if objects.covariance is not None:
-        return _filtered_correlated(objects, factor, shapes)
-    weight, residual = weigh(objects, factor.mean, factor.psi)
-    crossed = (factor.factors[:, :, None] * shapes[:, None, :]).reshape(-1, r * p)
-    return (weight * residual) @ shapes, weight @ shapes**2, (weight @ crossed).reshape(n, r, p)
+def responsible(view: View, count: int) -> tuple[IntArray, FloatArray]:
+    """Return the components (n, count) of the class most responsible for each object, and their log shares (n, count)."""
+    match = view.log_match
+    top = np.argsort(-match, axis=1)[:, :count]
+    log_share = np.take_along_axis(match, top, axis=1)
+    return top, log_share - logsumexp_rows(log_share)[:, None]
 
 
-def _filtered_correlated(
-    objects: Measurements, factor: Factor, shapes: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """As `filtered`, for objects with covariances: one Cholesky factor per object."""
+def filtering(view: View, top: IntArray) -> dict[str, Any]:
+    """Return what the kernels of bumps take of the objects and of the components (n, c) that are asked."""
+    # Points that are taken for bad ones under the class stay so: the Bayes factor compares like with like.
+    weight, scaled, _ = view.weighed
+    own, shift, _ = view.described.components
+    return {
+        "weight": weight,
+        "scaled": scaled,
+        "factors": view.described.factor.factors,
+        "precision": view.latent.precision,
+        "shift": view.latent.shift,
+        "which": top,
+        "component_precision": own,
+        "component_shift": shift,
+    }
+
+
+def _ratios_of_correlated(view: View, top: IntArray, shapes: FloatArray) -> FloatArray:
+    """As `badac._kernels.bump_ratios`, for objects with covariances: one Cholesky factor per object."""
+    objects, factor = view.gaussian[0], view.described.factor
     assert objects.covariance is not None
     n, r, p = objects.n_objects, factor.rank, shapes.shape[1]
-    out = np.empty((n, p)), np.empty((n, p)), np.empty((n, r, p))
+    products = np.empty((n, p)), np.empty((n, p)), np.empty((n, r, p))
     full = np.broadcast_to(objects.covariance, (n, objects.n_points, objects.n_points))
     for row, points in enumerate(objects.observed):
         root = np.linalg.cholesky(full[row][np.ix_(points, points)] + np.diag(factor.psi[points]))
@@ -147,38 +146,13 @@ def _filtered_correlated(
         )
         white = np.linalg.solve(root, columns)
         shape = white[:, r + 1 :]
-        out[0][row], out[1][row], out[2][row] = (
+        products[0][row], products[1][row], products[2][row] = (
             white[:, 0] @ shape,
             (shape**2).sum(axis=0),
             white[:, 1 : r + 1].T @ shape,
         )
-    return out
-
-
-def averaged(ratio: FloatArray, log_share: FloatArray, signal_to_noise: float) -> FloatArray:
-    """Average the bumps' Bayes factors with equal shares.
-
-    Parameters
-    ----------
-    ratio : (n, components, p)
-        Signal-to-noise ratios; NaN for a bump that the object cannot show.
-    log_share : (n, components)
-        Log responsibilities of the components.
-    signal_to_noise : float
-        k, of the prior.
-
-    Returns
-    -------
-    (n,)
-        Log Bayes factor; 0 for an object that can show no bump.
-    """
-    exponent = log_bayes_factor(ratio, signal_to_noise)
-    told = ~np.isnan(ratio)
-    count = told.sum(axis=2)
-    exponent = np.where(told, exponent, -np.inf)
-    of_component = logsumexp_rows(exponent.reshape(-1, ratio.shape[2])).reshape(count.shape)
-    of_component -= np.log(np.maximum(count, 1))
-    return logsumexp_rows(np.where(count > 0, of_component, 0.0) + log_share)
+    own, shift, _ = view.described.components
+    return filtered_ratios(*products, view.latent.precision, view.latent.shift, top, own, shift)
 
 
 def log_bayes_factor(ratio: FloatArray, signal_to_noise: float) -> FloatArray:

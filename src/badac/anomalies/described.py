@@ -15,11 +15,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels.latent import unpack
+from badac._kernels import latent_log_evidence, latent_log_match, latent_without
 from badac.anomalies.model import FloatArray
 from badac.classes.auto import Auto
 from badac.classes.factor import Factor
-from badac.classes.latent import Latent, project
+from badac.classes.latent import Latent, products, project, weighted_residuals
 from badac.classes.mixture import Mixture, deconvolve, logsumexp_rows, start_mixture
 from badac.classes.model import ClassModel, Surroundings
 from badac.classes.population import Population
@@ -40,6 +40,20 @@ class Described:
     factor: Factor
     mixture: Mixture
     noise: Noise
+
+    @cached_property
+    def components(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Packed precisions (k, p), precision times mean (k, r) and log constants (k,) of the mixture."""
+        return self.mixture.components()
+
+    def log_match(self, latent: Latent) -> FloatArray:
+        """Return (n, k): log of weight times match with every component, the offset not included."""
+        return latent_log_match(latent.precision, latent.shift, *self.components)
+
+    def log_evidence(self, latent: Latent) -> FloatArray:
+        """Return (n,): log P(d | class) of objects with these latent likelihoods."""
+        matched = latent_log_evidence(latent.precision, latent.shift, *self.components)
+        return np.asarray(matched - 0.5 * latent.offset)
 
 
 def describe(
@@ -102,22 +116,38 @@ class View:
         return gaussian_objects(self.objects, self.described.factor, self.described.noise)
 
     @cached_property
+    def weighed(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Precision of each point and that times its residual (n, m), both 0 where missing, and offsets (n,)."""
+        factor = self.described.factor
+        return weighted_residuals(self.gaussian[0], factor.mean, factor.psi)
+
+    @cached_property
     def latent(self) -> Latent:
         """Latent likelihoods of the objects under the class alone."""
         factor = self.described.factor
         gaussian, constant = self.gaussian
-        latent = project(gaussian, factor.mean, factor.factors, factor.psi)
+        if gaussian.covariance is None:
+            latent = seen_through(*self.weighed, factor.factors)
+        else:
+            latent = project(gaussian, factor.mean, factor.factors, factor.psi)
         return Latent(latent.precision, latent.shift, latent.offset - 2.0 * constant)
 
     @cached_property
     def log_match(self) -> FloatArray:
         """(n, components): log of weight times match with every component of the class, the offset not included."""
-        return self.described.mixture.log_match(self.latent)
+        return self.described.log_match(self.latent)
 
     @cached_property
     def log_evidence(self) -> FloatArray:
         """(n,): log P(object | class)."""
         return logsumexp_rows(self.log_match) - 0.5 * self.latent.offset
+
+    @classmethod
+    def of_gaussian(cls, view: View, gaussian: Measurements, constant: FloatArray) -> View:
+        """Return the view with other objects of Gaussian errors in their place, and their log constants (n,)."""
+        other = cls(view.objects, view.described, view.log_prior)
+        other.__dict__["gaussian"] = gaussian, constant
+        return other
 
     def take(self, rows: npt.NDArray[np.int64]) -> View:
         """Return the view of some of the objects, with what is known of them already."""
@@ -125,43 +155,36 @@ class View:
         gaussian, constant = self.gaussian
         part.__dict__["gaussian"] = gaussian[rows], constant[rows]
         part.__dict__["latent"], part.__dict__["log_match"] = self.latent[rows], self.log_match[rows]
+        if gaussian.covariance is None:
+            weight, scaled, offset = self.weighed
+            part.__dict__["weighed"] = weight[rows], scaled[rows], offset[rows]
         return part
 
 
-def without(columns: int, latent: Latent, amplitude: FloatArray) -> Latent:
-    """Integrate the first `columns` latent dimensions over N(0, diag amplitude^2) and keep the likelihood of the others.
+def seen_through(weight: FloatArray, scaled: FloatArray, offset: FloatArray, factors: FloatArray) -> Latent:
+    """Latent likelihoods in the factors (m, r), as `badac.classes.latent.project`, from `weighted_residuals`.
+
+    For objects that are looked at through several sets of factors with the same mean and psi.
+    """
+    return Latent(weight @ products(factors), scaled @ factors, offset)
+
+
+def without(latent: Latent, amplitude: FloatArray, rest: int = 0) -> Latent:
+    """Integrate the first q latent dimensions over N(0, diag amplitude^2) and keep the likelihood of the last `rest`.
 
     Parameters
     ----------
-    columns : int
-        q, number of dimensions to integrate.
     latent : Latent
-        n objects in q + r dimensions.
-    amplitude : (n, q) or (q,)
+        n objects in q + r dimensions or more; those in between are fixed at 0.
+    amplitude : (n, q)
         Prior standard deviations of the first q.
+    rest : int
+        r
 
     Returns
     -------
     Latent
-        In the other r dimensions; r may be 0.
+        In r dimensions.
     """
-    full = unpack(latent.precision)
-    n, size = latent.shift.shape
-    scale = np.ones((n, size))
-    scale[:, :columns] = amplitude
-    # One Cholesky factor of [[I + P, b], [b', c]] holds everything: its last row is L^-1 b, its last block the Schur
-    # complement. Any c that keeps it positive will do; it drops out.
-    bordered = np.empty((n, size + 1, size + 1))
-    bordered[:, :size, :size] = full * scale[:, :, None] * scale[:, None, :]
-    bordered[:, size, :size] = bordered[:, :size, size] = shift = latent.shift * scale
-    diagonal = np.arange(size)
-    bordered[:, diagonal, diagonal] += 1.0
-    bordered[:, size, size] = (shift**2).sum(axis=1) + 1.0
-    lower = np.linalg.cholesky(bordered)
-    pivots = np.diagonal(lower, axis1=1, axis2=2)[:, :columns]
-    offset = latent.offset + 2.0 * np.log(pivots).sum(axis=1) - (lower[:, size, :columns] ** 2).sum(axis=1)
-    rest = lower[:, columns:size, columns:size]
-    schur = rest @ rest.transpose(0, 2, 1)
-    rows, right = np.triu_indices(size - columns)
-    precision = schur[:, rows, right] - (rows == right)
-    return Latent(precision, (rest @ lower[:, size, columns:size, None])[..., 0], offset)
+    chosen = np.concatenate([np.arange(amplitude.shape[1]), np.arange(latent.rank - rest, latent.rank)])
+    return Latent(*latent_without(latent.precision, latent.shift, latent.offset, amplitude, chosen))

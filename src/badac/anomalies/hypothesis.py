@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from badac.anomalies.described import Described, View
 from badac.anomalies.model import FloatArray
-from badac.classes.latent import Latent, weigh
+from badac.classes.latent import weighted_residuals
 from badac.classes.mixture import logsumexp_rows
 from badac.classes.model import Surroundings
 from badac.data.measurements import Measurements
@@ -96,20 +95,12 @@ def log_mean_exp(terms: list[FloatArray]) -> FloatArray:
 
 def noise_variance(objects: Measurements, psi: FloatArray) -> FloatArray:
     """Return (n,): the variance of noise and psi that has the mean precision of the object's points."""
-    weight = weigh(objects, np.zeros(objects.n_points), psi)[0]
+    return mean_variance(weighted_residuals(objects, np.zeros(objects.n_points), psi)[0])
+
+
+def mean_variance(weight: FloatArray) -> FloatArray:
+    """Return (n,): the variance that has the mean precision of the points with a precision ``weight`` (n, m) at all."""
     return np.asarray(np.maximum((weight > 0).sum(axis=1), 1) / np.maximum(weight.sum(axis=1), 1e-300))
-
-
-def chosen(latent: Latent, columns: npt.NDArray[np.int64]) -> Latent:
-    """Return the latent likelihood in some of its dimensions, the others fixed at 0."""
-    size = latent.rank
-    place = np.zeros((size, size), dtype=np.int64)
-    rows, right = np.triu_indices(size)
-    place[rows, right] = place[right, rows] = np.arange(rows.size)
-    top, bottom = np.triu_indices(columns.size)
-    return Latent(
-        latent.precision[:, place[columns[top], columns[bottom]]], latent.shift[:, columns], latent.offset
-    )
 
 
 def typical_amplitude(powers: list[FloatArray]) -> FloatArray:

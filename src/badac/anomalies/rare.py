@@ -43,8 +43,7 @@ def misfit(view: View) -> FloatArray:
         middle = np.median(loss)
         return np.asarray((loss - middle) / max(1.4826 * float(np.median(np.abs(loss - middle))), 1e-12))
     factor = view.described.factor
-    gaussian, _ = view.gaussian
-    weight, residual = weigh(gaussian, factor.mean, factor.psi)
+    weight, residual = weigh(view.gaussian[0], factor.mean, factor.psi)
     left = residual - view.latent.posterior[0] @ factor.factors.T
     count = np.maximum((weight > 0).sum(axis=1), 1)
     return np.asarray(((weight * left**2).sum(axis=1) - count) / np.sqrt(2.0 * count))

@@ -15,11 +15,11 @@ from typing import Self
 
 import numpy as np
 
-from badac.anomalies.described import View, gaussian_objects, without
+from badac.anomalies.described import View, gaussian_objects, seen_through, without
 from badac.anomalies.hypothesis import (
     Ground,
-    chosen,
     log_mean_exp,
+    mean_variance,
     noise_variance,
     over_classes,
     typical_amplitude,
@@ -28,6 +28,7 @@ from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
 from badac.classes.factor import Factor
 from badac.classes.latent import project
+from badac.classes.sites import is_plain
 from badac.data.measurements import Measurements
 
 
@@ -59,32 +60,37 @@ class SmoothDeviation:
 
 
 def _smooth(deviation: SmoothDeviation, view: View, where: FloatArray) -> FloatArray:
-    factor, mixture = view.described.factor, view.described.mixture
+    factor, noise = view.described.factor, view.described.noise
     powers = [spectrum(length) for length in deviation.lengths]
-    most = max(power.size for power in powers)
-    waves = cosines(where, most)
-    typical = np.sqrt(np.median(noise_variance(view.objects, factor.psi))) * typical_amplitude(powers)
-    start = Factor(factor.mean, np.hstack([waves * typical, factor.factors]), factor.psi)
-    gaussian, constant = gaussian_objects(view.objects, start, view.described.noise)
-    latent = project(gaussian, factor.mean, np.hstack([waves, factor.factors]), factor.psi)
-    noise = noise_variance(gaussian, factor.psi)
+    waves = cosines(where, max(power.size for power in powers))
+    both = np.hstack([waves, factor.factors])
+    if not is_plain(noise):
+        typical = np.sqrt(np.median(noise_variance(view.objects, factor.psi))) * typical_amplitude(powers)
+        start = Factor(factor.mean, np.hstack([waves * typical, factor.factors]), factor.psi)
+        # Which points are bad is seen best by who knows of the deviation.
+        gaussian, constant = gaussian_objects(view.objects, start, noise)
+        view = View.of_gaussian(view, gaussian, constant)
+    gaussian, constant = view.gaussian
+    if gaussian.covariance is None:
+        latent = seen_through(*view.weighed, both)
+    else:
+        latent = project(gaussian, factor.mean, both, factor.psi)
+    variance = mean_variance(view.weighed[0])
     terms = []
     for power in powers:
-        columns = np.concatenate([np.arange(power.size), np.arange(most, most + factor.rank)])
-        part = chosen(latent, columns)
         for amplitude in deviation.amplitudes:
-            seen = without(power.size, part, amplitude * np.sqrt(noise[:, None] * power))
-            terms.append(mixture.log_evidence(seen))
+            seen = without(latent, amplitude * np.sqrt(variance[:, None] * power), factor.rank)
+            terms.append(view.described.log_evidence(seen))
     return log_mean_exp(terms) + constant
 
 
 def _independent(deviation: SmoothDeviation, view: View) -> FloatArray:
-    factor, mixture = view.described.factor, view.described.mixture
+    factor = view.described.factor
     gaussian, constant = view.gaussian
     terms = []
     for amplitude in deviation.amplitudes:
         wider = widened(gaussian, factor.psi, 1.0 + amplitude**2)
-        terms.append(mixture.log_evidence(project(wider, factor.mean, factor.factors, factor.psi)))
+        terms.append(view.described.log_evidence(project(wider, factor.mean, factor.factors, factor.psi)))
     return log_mean_exp(terms) + constant
 
 

@@ -16,12 +16,12 @@ from typing import Self
 
 import numpy as np
 
-from badac.anomalies.described import View, gaussian_objects, without
-from badac.anomalies.hypothesis import Ground, chosen, log_mean_exp, noise_variance, typical_amplitude
+from badac.anomalies.described import View, gaussian_objects, seen_through, without
+from badac.anomalies.hypothesis import Ground, log_mean_exp, mean_variance, typical_amplitude
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
 from badac.classes.factor import Factor
-from badac.classes.latent import project
+from badac.classes.latent import project, weighted_residuals
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 
@@ -56,22 +56,24 @@ class SomethingElse:
 
     def _smooth(self, objects: Measurements, ground: Ground, where: FloatArray, noise: Noise) -> FloatArray:
         powers = [spectrum(length) for length in self.lengths]
-        most = max(power.size for power in powers)
-        waves = cosines(where, most)
+        waves = cosines(where, max(power.size for power in powers))
         level = np.full(objects.n_points, ground.level)
         jitter = np.full(objects.n_points, 1e-6 * ground.variance)
         start = np.sqrt(ground.variance) * typical_amplitude(powers)
         start[0] = np.sqrt(start[0] ** 2 + ground.variance)
         gaussian, constant = gaussian_objects(objects, Factor(level, waves * start, jitter), noise)
-        latent = project(gaussian, level, waves, jitter)
-        visible = ground.variance + _NOISE_SHARE * noise_variance(gaussian, jitter)
+        weight, scaled, offset = weighted_residuals(gaussian, level, jitter)
+        if gaussian.covariance is None:
+            latent = seen_through(weight, scaled, offset, waves)
+        else:
+            latent = project(gaussian, level, waves, jitter)
+        visible = ground.variance + _NOISE_SHARE * mean_variance(weight)
         terms = []
         for power in powers:
-            part = chosen(latent, np.arange(power.size))
             for amplitude in self.amplitudes:
                 variance = amplitude**2 * visible[:, None] * power
                 variance[:, 0] += visible
-                terms.append(-0.5 * without(power.size, part, np.sqrt(variance)).offset)
+                terms.append(-0.5 * without(latent, np.sqrt(variance)).offset)
         return log_mean_exp(terms) + constant
 
     def _independent(self, objects: Measurements, ground: Ground) -> FloatArray:

@@ -1,0 +1,143 @@
+// The kernels of the anomaly hypotheses over blocks of objects. Shapes are made sure of here; their meaning is in
+// badac/_kernels/hypotheses.py.
+#include "hypothesis.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "aligned.hpp"
+#include "dispatch.hpp"
+#include "hypothesis_kernel.hpp"
+#include "threads.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace badac {
+namespace {
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Starts = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+constexpr int64_t kObjectsPerBlock = 256;
+
+void require(bool holds, const char* what) {
+    if (!holds) throw nb::value_error(what);
+}
+
+const HypothesisKernels& choose(const std::string& level) {
+    const std::string name = choose_pair_kernels(level).name;
+#ifdef BADAC_WITH_X86_LEVELS
+    if (name == "avx512") return *hypothesis_kernels_avx512();
+    if (name == "avx2") return *hypothesis_kernels_avx2();
+#endif
+    return *hypothesis_kernels_baseline();
+}
+
+bool interrupted() {
+    nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Run `work(first, last)` over all objects; the threads change nothing but the time.
+void over_blocks(int64_t n, int n_threads, const std::function<void(Blocks&)>& body) {
+    bool stopped = false;
+    {
+        nb::gil_scoped_release release;
+        Blocks blocks((n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
+        try {
+            blocks.run(n_threads, body);
+        } catch (const Interrupted&) {
+            stopped = true;
+        }
+    }
+    if (stopped) throw nb::python_error();
+}
+
+}  // namespace
+
+void bind_hypothesis(nb::module_& m) {
+    m.attr("hypothesis_max_size") = kMaxDeviation;
+    m.attr("bump_max_rank") = kMaxBumpRank;
+    m.attr("bump_max_asked") = kMaxAsked;
+    m.def(
+        "latent_without",
+        [](Output out_precision, Output out_shift, Output out_offset, const Matrix& precision, const Matrix& shift, const Vector& offset,
+           const Matrix& amplitude, const Places& chosen, const Places& place, int n_threads, const std::string& level) {
+            WithoutArrays in{};
+            in.n = int64_t(shift.shape(0)), in.all = int(shift.shape(1)), in.packed = in.all * (in.all + 1) / 2;
+            in.columns = int(amplitude.shape(1)), in.size = int(chosen.shape(0));
+            const int rest = in.size - in.columns;
+            require(in.size >= 1 && in.size <= kMaxDeviation && rest >= 0, "1 to 96 dimensions, of which some are integrated");
+            require(int64_t(precision.shape(0)) == in.n && int(precision.shape(1)) == in.packed, "precision does not fit shift");
+            require(int64_t(offset.shape(0)) == in.n && int64_t(amplitude.shape(0)) == in.n, "offset or amplitude does not fit shift");
+            require(int(place.shape(0)) == in.size * (in.size + 1) / 2, "place does not fit chosen");
+            for (int a = 0; a < in.size; ++a) require(chosen.data()[a] >= 0 && chosen.data()[a] < in.all, "chosen is out of range");
+            for (size_t e = 0; e < place.shape(0); ++e)
+                require(place.data()[e] >= 0 && place.data()[e] < in.packed, "place is out of range");
+            require(out_precision.size() == size_t(in.n * (rest * (rest + 1) / 2)) && out_shift.size() == size_t(in.n * rest) &&
+                        out_offset.size() == size_t(in.n),
+                    "the outputs do not fit");
+            in.place = place.data(), in.chosen = chosen.data();
+            in.precision = precision.data(), in.shift = shift.data(), in.offset = offset.data(), in.amplitude = amplitude.data();
+            in.out_precision = out_precision.data(), in.out_shift = out_shift.data(), in.out_offset = out_offset.data();
+            const HypothesisKernels& kernels = choose(level);
+            over_blocks(in.n, n_threads, [&](Blocks& queue) {
+                for (int64_t block; queue.next(block);)
+                    kernels.without(in, block * kObjectsPerBlock, std::min(in.n, (block + 1) * kObjectsPerBlock));
+            });
+        },
+        "out_precision"_a, "out_shift"_a, "out_offset"_a, "precision"_a, "shift"_a, "offset"_a, "amplitude"_a, "chosen"_a, "place"_a,
+        "n_threads"_a, "level"_a);
+
+    m.def(
+        "bumps",
+        [](Output out, const Matrix& weight, const Matrix& scaled, const Matrix& factors, const Matrix& precision, const Matrix& shift,
+           const Rows& which, const Matrix& component_precision, const Matrix& component_shift, const Places& first, const Places& length,
+           const Starts& begin, const Vector& height, double shrink, int n_threads, const std::string& level) {
+            BumpArrays in{};
+            in.n = int64_t(weight.shape(0)), in.m = int(weight.shape(1)), in.r = int(factors.shape(1)), in.p = in.r * (in.r + 1) / 2;
+            in.asked = int(which.shape(1)), in.bumps = int(first.shape(0));
+            const int64_t k = int64_t(component_shift.shape(0));
+            require(in.r >= 1 && in.r <= kMaxBumpRank && in.asked >= 1 && in.asked <= kMaxAsked, "too many dimensions or components");
+            require(int64_t(scaled.shape(0)) == in.n && int(scaled.shape(1)) == in.m && int(factors.shape(0)) == in.m,
+                    "scaled or factors do not fit weight");
+            require(int64_t(precision.shape(0)) == in.n && int(precision.shape(1)) == in.p && int64_t(shift.shape(0)) == in.n &&
+                        int(shift.shape(1)) == in.r,
+                    "precision or shift does not fit");
+            require(int64_t(component_precision.shape(0)) == k && int(component_precision.shape(1)) == in.p &&
+                        int(component_shift.shape(1)) == in.r && int64_t(which.shape(0)) == in.n,
+                    "the components do not fit");
+            for (size_t e = 0; e < which.size(); ++e) require(which.data()[e] >= 0 && which.data()[e] < k, "which is out of range");
+            require(int(length.shape(0)) == in.bumps && int(begin.shape(0)) == in.bumps, "length or begin does not fit first");
+            for (int b = 0; b < in.bumps; ++b)
+                require(first.data()[b] >= 0 && length.data()[b] >= 0 && first.data()[b] + length.data()[b] <= in.m && begin.data()[b] >= 0 &&
+                            begin.data()[b] + length.data()[b] <= int64_t(height.shape(0)),
+                        "a bump is out of range");
+            require(out.size() == size_t(in.n) * in.asked * (shrink > 0.0 ? 1 : in.bumps), "out does not fit");
+            in.weight = weight.data(), in.scaled = scaled.data(), in.factors = factors.data();
+            in.precision = precision.data(), in.shift = shift.data(), in.which = which.data();
+            in.component_precision = component_precision.data(), in.component_shift = component_shift.data();
+            in.first = first.data(), in.length = length.data(), in.begin = begin.data(), in.height = height.data();
+            in.shrink = shrink, in.out = out.data();
+            const HypothesisKernels& kernels = choose(level);
+            const size_t vectors = size_t(2 + in.asked) * in.m + size_t(1 + in.asked) * in.bumps;
+            over_blocks(in.n, n_threads, [&](Blocks& queue) {
+                AlignedVector<double> scratch(vectors * kernels.lanes);
+                for (int64_t block; queue.next(block);)
+                    kernels.bump(in, block * kObjectsPerBlock, std::min(in.n, (block + 1) * kObjectsPerBlock), scratch.data());
+            });
+        },
+        "out"_a, "weight"_a, "scaled"_a, "factors"_a, "precision"_a, "shift"_a, "which"_a, "component_precision"_a, "component_shift"_a,
+        "first"_a, "length"_a, "begin"_a, "height"_a, "shrink"_a, "n_threads"_a, "level"_a);
+}
+
+}  // namespace badac

@@ -1,0 +1,209 @@
+// The inner loops of the anomaly hypotheses, one object a lane. Compiled once per instruction set; see simd.hpp for the rules.
+#include "hypothesis_kernel.hpp"
+
+#include <math.h>
+
+#include "vmath.hpp"
+
+namespace badac {
+namespace BADAC_LEVEL {
+namespace {
+
+constexpr double kLog2 = 0.69314718055994530942;
+constexpr int L = Simd<double>::lanes;
+
+BADAC_INLINE void lane_rows(int64_t start, int64_t last, int64_t* rows) {
+    for (int lane = 0; lane < L; ++lane) rows[lane] = start + lane < last ? start + lane : last - 1;
+}
+
+BADAC_INLINE VecD gather(const double* array, int64_t width, const int64_t* rows, int64_t column) {
+    double lanes[L];
+    for (int lane = 0; lane < L; ++lane) lanes[lane] = array[rows[lane] * width + column];
+    return load<VecD>(lanes);
+}
+
+void without(const WithoutArrays& in, int64_t first, int64_t last) {
+    const int size = in.size, rest = size - in.columns, rest_packed = rest * (rest + 1) / 2;
+    const VecD one = broadcast<VecD>(1.0), zero = broadcast<VecD>(0.0);
+    VecD M[kMaxDeviation * (kMaxDeviation + 1) / 2], x[kMaxDeviation], scale[kMaxDeviation];
+    for (int64_t start = first; start < last; start += L) {
+        int64_t rows[L];
+        lane_rows(start, last, rows);
+        for (int a = 0; a < size; ++a) {
+            scale[a] = a < in.columns ? gather(in.amplitude, in.columns, rows, a) : one;
+            x[a] = gather(in.shift, in.all, rows, in.chosen[a]) * scale[a];
+        }
+        VecD* entry = M;
+        const int32_t* place = in.place;
+        for (int a = 0; a < size; ++a)
+            for (int c = a; c < size; ++c, ++entry, ++place) {
+                VecD value = gather(in.precision, in.packed, rows, *place);
+                // In units of their prior the deviation's dimensions have the prior N(0, I).
+                if (a < in.columns) value = value * scale[a] * scale[c];
+                if (a == c && a < in.columns) value = value + one;
+                *entry = value;
+            }
+        VecD offset = gather(in.offset, 1, rows, 0), exponent = zero, product = one;
+        VecD* row = M;
+        for (int a = 0; a < in.columns; ++a) {
+            const VecD inverse = one / row[0], minus = zero - inverse;
+            product = take_exponent<double>(VecD(product * row[0]), exponent);
+            offset = fma(VecD(x[a] * minus), x[a], offset);
+            VecD* below = row + (size - a);
+            for (int c = a + 1; c < size; ++c) {
+                const VecD f = row[c - a] * minus;
+                x[c] = fma(f, x[a], x[c]);
+                for (int d = c; d < size; ++d) below[d - c] = fma(f, row[d - a], below[d - c]);
+                below += size - c;
+            }
+            row += size - a;
+        }
+        offset = offset + fma(exponent, broadcast<VecD>(kLog2), log_mantissa(product));
+        for (int lane = 0; lane < L && start + lane < last; ++lane) {
+            const int64_t i = start + lane;
+            in.out_offset[i] = offset[lane];
+            for (int a = 0; a < rest; ++a) in.out_shift[i * rest + a] = x[in.columns + a][lane];
+            for (int e = 0; e < rest_packed; ++e) in.out_precision[i * rest_packed + e] = row[e][lane];
+        }
+    }
+}
+
+// M (upper triangle) becomes U with M = U' D U, U's diagonal of ones left out of account; x becomes U'^-1 x.
+BADAC_INLINE void decompose(VecD* M, VecD* x, VecD* inverse, int r) {
+    VecD* row = M;
+    for (int a = 0; a < r; ++a) {
+        inverse[a] = broadcast<VecD>(1.0) / row[0];
+        VecD* below = row + (r - a);
+        for (int c = a + 1; c < r; ++c) {
+            const VecD f = row[c - a] * (broadcast<VecD>(0.0) - inverse[a]);
+            x[c] = fma(f, x[a], x[c]);
+            for (int d = c; d < r; ++d) below[d - c] = fma(f, row[d - a], below[d - c]);
+            below += r - c;
+        }
+        for (int c = a + 1; c < r; ++c) row[c - a] = row[c - a] * inverse[a];
+        row += r - a;
+    }
+}
+
+// The largest exponent first, then the sum: the mean over the bumps that can be told, per lane.
+void average(const BumpArrays& in, const VecD* squared, int64_t i, int lane, int asked) {
+    double best = 0.0, sum = 0.0;
+    int told = 0;
+    for (int b = 0; b < in.bumps; ++b) {
+        const double z = squared[b][lane];
+        told += z >= 0.0;
+        if (z > best) best = z;
+    }
+    const VecD half = broadcast<VecD>(0.5 * in.shrink), top = broadcast<VecD>(best);
+    for (int b = 0; b < in.bumps; b += L) {
+        double lanes[L];
+        for (int other = 0; other < L; ++other) {
+            const double z = b + other < in.bumps ? squared[b + other][lane] : -1.0;
+            lanes[other] = z >= 0.0 ? z : -HUGE_VAL;
+        }
+        const VecD terms = exp_negative(VecD(half * (load<VecD>(lanes) - top)));
+        for (int other = 0; other < L; ++other) sum += lanes[other] >= 0.0 ? terms[other] : 0.0;
+    }
+    in.out[i * in.asked + asked] = told ? 0.5 * in.shrink * best + log(sum / told) : NAN;
+}
+
+template <int RANK>
+void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratch) {
+    constexpr int kRank = RANK > 0 ? RANK : kMaxBumpRank;
+    constexpr int kPacked = kRank * (kRank + 1) / 2;
+    const int r = RANK > 0 ? RANK : in.r, m = in.m;
+    const VecD zero = broadcast<VecD>(0.0);
+    VecD M[kMaxAsked][kPacked], x[kRank], inverse[kMaxAsked][kRank], mean[kRank], product[kRank], solved[kRank];
+    VecD* weight = reinterpret_cast<VecD*>(scratch);
+    VecD *scaled = weight + m, *pulled = scaled + m, *itself = pulled + in.asked * m, *squared = itself + in.bumps;
+    for (int64_t start = first; start < last; start += L) {
+        int64_t rows[L];
+        lane_rows(start, last, rows);
+        for (int j = 0; j < m; ++j) weight[j] = gather(in.weight, m, rows, j), scaled[j] = gather(in.scaled, m, rows, j);
+        for (int c = 0; c < in.asked; ++c) {
+            int64_t own[L];
+            for (int lane = 0; lane < L; ++lane) own[lane] = in.which[rows[lane] * in.asked + c];
+            for (int e = 0; e < in.p; ++e) M[c][e] = gather(in.precision, in.p, rows, e) + gather(in.component_precision, in.p, own, e);
+            for (int a = 0; a < r; ++a) x[a] = gather(in.shift, r, rows, a) + gather(in.component_shift, r, own, a);
+            decompose(M[c], x, inverse[c], r);
+            const VecD* row = M[c] + in.p;
+            for (int a = r - 1; a >= 0; --a) {
+                row -= r - a;
+                mean[a] = x[a] * inverse[c][a];
+                for (int d = a + 1; d < r; ++d) mean[a] = mean[a] - row[d - a] * mean[d];
+            }
+            for (int j = 0; j < m; ++j) {
+                VecD expected = zero;
+                for (int a = 0; a < r; ++a) expected = fma(broadcast<VecD>(in.factors[j * r + a]), mean[a], expected);
+                pulled[c * m + j] = fma(VecD(zero - weight[j]), expected, scaled[j]);
+            }
+        }
+        VecD most = zero;
+        for (int b = 0; b < in.bumps; ++b) {
+            const double* height = in.height + in.begin[b];
+            VecD sum = zero;
+            for (int j = 0; j < in.length[b]; ++j) sum = fma(broadcast<VecD>(height[j] * height[j]), weight[in.first[b] + j], sum);
+            itself[b] = sum;
+            most = larger(sum, most);
+        }
+        // A bump that the class itself explains, or at missing points, has nothing left that could be seen.
+        const VecD least = most * broadcast<VecD>(1e-6);
+        for (int b = 0; b < in.bumps; ++b) {
+            const double* height = in.height + in.begin[b];
+            const int begin = in.first[b], length = in.length[b];
+            for (int a = 0; a < r; ++a) product[a] = zero;
+            for (int j = 0; j < length; ++j) {
+                const VecD seen = broadcast<VecD>(height[j]) * weight[begin + j];
+                const double* factors = in.factors + size_t(begin + j) * r;
+                for (int a = 0; a < r; ++a) product[a] = fma(seen, broadcast<VecD>(factors[a]), product[a]);
+            }
+            for (int c = 0; c < in.asked; ++c) {
+                VecD signal = zero, precision = itself[b];
+                for (int j = 0; j < length; ++j) signal = fma(broadcast<VecD>(height[j]), pulled[c * m + begin + j], signal);
+                for (int a = 0; a < r; ++a) solved[a] = product[a];
+                const VecD* row = M[c];
+                for (int a = 0; a < r; ++a) {
+                    const VecD minus = zero - solved[a];
+                    precision = fma(VecD(minus * inverse[c][a]), solved[a], precision);
+                    for (int d = a + 1; d < r; ++d) solved[d] = fma(row[d - a], minus, solved[d]);
+                    row += r - a;
+                }
+                const IntD told = greater(precision, least);
+                const VecD safe = select(told, precision, broadcast<VecD>(1.0));
+                if (in.shrink > 0.0) {
+                    squared[c * in.bumps + b] = select(told, VecD(signal * signal / safe), broadcast<VecD>(-1.0));
+                    continue;
+                }
+                for (int lane = 0; lane < L && start + lane < last; ++lane)
+                    in.out[((start + lane) * in.asked + c) * in.bumps + b] = told[lane] ? signal[lane] / sqrt(safe[lane]) : NAN;
+            }
+        }
+        if (in.shrink > 0.0)
+            for (int c = 0; c < in.asked; ++c)
+                for (int lane = 0; lane < L && start + lane < last; ++lane) average(in, squared + c * in.bumps, start + lane, lane, c);
+    }
+}
+
+void bump(const BumpArrays& in, int64_t first, int64_t last, double* scratch) {
+    switch (in.r) {
+#define BADAC_RANK(R)                                       \
+    case R:                                                 \
+        return bump_rank<R>(in, first, last, scratch);
+        BADAC_RANK(1) BADAC_RANK(2) BADAC_RANK(3) BADAC_RANK(4) BADAC_RANK(5) BADAC_RANK(6) BADAC_RANK(7) BADAC_RANK(8)
+        BADAC_RANK(9) BADAC_RANK(10) BADAC_RANK(11) BADAC_RANK(12)
+#undef BADAC_RANK
+        default:
+            return bump_rank<0>(in, first, last, scratch);
+    }
+}
+
+const HypothesisKernels kTable = {L, without, bump};
+
+}  // namespace
+}  // namespace BADAC_LEVEL
+
+#define BADAC_JOIN2(a, b) a##b
+#define BADAC_JOIN(a, b) BADAC_JOIN2(a, b)
+const HypothesisKernels* BADAC_JOIN(hypothesis_kernels_, BADAC_LEVEL)() { return &BADAC_LEVEL::kTable; }
+
+}  // namespace badac

@@ -1,0 +1,61 @@
+// The kernels of the anomaly hypotheses: smooth deviations integrated out, and bumps as a matched filter.
+// Twins: badac/_kernels/hypotheses.py.
+//
+// Plain structs of pointers: this header is shared by sources compiled for different CPUs (see simd.hpp).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace badac {
+
+constexpr int kMaxDeviation = 96;  // dimensions in which a deviation and a class are seen together; on the stack
+constexpr int kMaxBumpRank = 48;
+constexpr int kMaxAsked = 2;  // components of a class that are asked about bumps
+
+struct WithoutArrays {
+    int64_t n;
+    int columns, size;           // the first `columns` of `size` dimensions are integrated out
+    int all, packed;             // dimensions of the input, packed = all (all + 1) / 2
+    const int32_t* place;        // (size (size + 1) / 2) where each entry of the chosen upper triangle is in `precision`
+    const int32_t* chosen;       // (size) where each chosen dimension is in `shift`
+    const double* precision;     // (n, packed)
+    const double* shift;         // (n, all)
+    const double* offset;        // (n)
+    const double* amplitude;     // (n, columns)
+    double* out_precision;       // (n, rest (rest + 1) / 2), rest = size - columns
+    double* out_shift;           // (n, rest)
+    double* out_offset;          // (n)
+};
+
+struct BumpArrays {
+    int64_t n;
+    int m, r, p, asked, bumps;        // p = r (r + 1) / 2
+    const double* weight;             // (n, m)
+    const double* scaled;             // (n, m) weight times the distance from the class's mean
+    const double* factors;            // (m, r)
+    const double* precision;          // (n, p)
+    const double* shift;              // (n, r)
+    const int64_t* which;             // (n, asked)
+    const double* component_precision;  // (k, p)
+    const double* component_shift;    // (k, r)
+    const int32_t* first;             // (bumps) where a bump begins
+    const int32_t* length;            // (bumps) how many points it has
+    const int64_t* begin;             // (bumps) where its heights are in `height`
+    const double* height;
+    double shrink;                    // k^2 / (1 + k^2); 0: the signal-to-noise ratios themselves
+    double* out;                      // (n, asked), or (n, asked, bumps)
+};
+
+struct HypothesisKernels {
+    int lanes;
+    // Objects first <= i < last.
+    void (*without)(const WithoutArrays&, int64_t first, int64_t last);
+    // `scratch` has (2 + asked) m + (1 + asked) bumps vectors.
+    void (*bump)(const BumpArrays&, int64_t first, int64_t last, double* scratch);
+};
+
+const HypothesisKernels* hypothesis_kernels_baseline();
+const HypothesisKernels* hypothesis_kernels_avx2();
+const HypothesisKernels* hypothesis_kernels_avx512();
+
+}  // namespace badac
