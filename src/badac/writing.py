@@ -1,7 +1,8 @@
-"""Writing files so that they are whole or absent."""
+"""Writing files so that they are whole or absent, and values as JSON has them."""
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -15,3 +16,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def plain(value: object) -> object:
+    """Return a value as JSON has it: names as strings, tuples as lists, and null for numbers that JSON lacks."""
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

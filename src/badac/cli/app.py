@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from badac.cli import demo, reproduce
+from badac.cli import demo, diagnose, evaluate, explain, fit, rank, reproduce, simulate
 
 app = typer.Typer(
     name="badac",
@@ -36,5 +36,11 @@ def options(
     """Tell what noisy objects are, or that they are something new, with their error bars."""
 
 
+app.command("fit")(fit.fit)
+app.command("rank")(rank.rank)
+app.command("explain")(explain.explain)
+app.command("evaluate")(evaluate.evaluate)
+app.command("diagnose")(diagnose.diagnose)
+app.command("simulate")(simulate.simulate)
 app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
+
+from badac.writing import plain
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -38,6 +41,8 @@ def plainly() -> Iterator[None]:
         _fail(
             f"the package {missing.name} is not installed: pip install 'badac[cli]' brings what the command line needs."
         )
+    except MemoryError:
+        _fail("there is not enough memory. Nothing half-written was left behind.")
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         _fail(f"{error.strerror or error}{where}. Nothing half-written was left behind.")
@@ -66,6 +71,42 @@ def progress(unit: str) -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
+
+
+def note(words: str, *, warning: bool = False) -> None:
+    """Say one line on standard error that is not the result."""
+    mark = "[yellow]Note:[/] " if warning else ""
+    to_stderr().print(mark + _escaped(words), soft_wrap=True)
+
+
+@contextmanager
+def step(words: str) -> Iterator[None]:
+    """Show on a terminal which step is under way, and afterwards how long it took."""
+    start = perf_counter()
+    with waiting(words):
+        yield
+    console = to_stderr()
+    if console.is_terminal:
+        console.print(f"[green]✓[/] {_escaped(words)} [dim]({_duration(perf_counter() - start)})[/]")
+
+
+@contextmanager
+def counting(words: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many of about `total` are done and the time left; yields what to call with each number done."""
+    bar = progress(unit)
+    of = f"{total:,}" if total else "?"
+    task = bar.add_task(words, total=float(total) if total else None, done="0", of=of)
+    done = 0
+
+    def advance(n: int) -> None:
+        nonlocal done
+        done += n
+        # The total is an estimate where a file does not say how many rows it has.
+        known = float(max(total, done)) if total else None
+        bar.update(task, completed=float(done), total=known, done=f"{done:,}")
+
+    with bar:
+        yield advance
 
 
 @contextmanager
@@ -99,3 +140,10 @@ def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(round(seconds), 1)} s"
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document on standard output; numbers that JSON lacks become null."""
+    import json
+
+    typer.echo(json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False))

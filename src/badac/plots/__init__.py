@@ -7,17 +7,26 @@ when something is drawn.
 """
 
 from badac.plots.calibration import CalibrationDisplay
+from badac.plots.confusion import ConfusionDisplay
 from badac.plots.covariance import CovarianceDisplay
+from badac.plots.diagnosis import DiagnosisDisplay
 from badac.plots.evidence import EvidenceDisplay
+from badac.plots.object import ClassBand, ObjectDisplay
 from badac.plots.objects import ObjectsDisplay
+from badac.plots.ranking import RankingDisplay
 from badac.plots.roc import RocDisplay
 from badac.plots.style import PALETTE, new_axes, new_figure, save
 
 __all__ = [  # noqa: RUF022  (reading order)
     "ObjectsDisplay",
+    "ObjectDisplay",
+    "ClassBand",
     "EvidenceDisplay",
     "CalibrationDisplay",
+    "ConfusionDisplay",
+    "RankingDisplay",
     "RocDisplay",
+    "DiagnosisDisplay",
     "CovarianceDisplay",
     "PALETTE",
     "new_figure",

@@ -45,6 +45,11 @@ figure { margin: 1rem 0 1.6rem; }
 figure img { display: block; max-width: 100%; height: auto; }
 figcaption { font-size: .88rem; max-width: 46rem; margin-top: .4rem; }
 pre { background: var(--tint); border: 1px solid var(--line); padding: .6rem .8rem; overflow-x: auto; font-size: .85rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); gap: 0 1.6rem; }
+.cards figure { margin-bottom: .4rem; }
+.skip { position: absolute; left: -99rem; } .skip:focus { position: static; }
+a:focus-visible, [tabindex]:focus-visible, summary:focus-visible { outline: 3px solid #e69f00; outline-offset: 2px; }
+summary { cursor: pointer; color: var(--accent); }
 .note { border-left: 4px solid #e69f00; background: #fff8e8; padding: .5rem .8rem; max-width: 46rem; }
 """
 
@@ -89,6 +94,33 @@ class Page:
         """Add a paragraph; `kind` is "" or one of the style sheet's: "lead", "note"."""
         style = f' class="{html.escape(kind)}"' if kind else ""
         self._parts.append(f"<p{style}>{html.escape(text)}</p>")
+        return self
+
+    def links(self, targets: Sequence[tuple[str, str]]) -> Self:
+        """Add a list of links, each an address and its text."""
+        items = "".join(
+            f'<li><a href="{html.escape(address, quote=True)}">{html.escape(text)}</a></li>'
+            for address, text in targets
+        )
+        self._parts.append(f"<ul>{items}</ul>")
+        return self
+
+    def cards(self, parts: Sequence[Page]) -> Self:
+        """Add small pages beside each other where there is room, each with its title as a heading."""
+        inside = "\n".join(
+            f"<article><h3>{html.escape(part.title)}</h3>\n" + "\n".join(part._parts) + "\n</article>"
+            for part in parts
+        )
+        self._parts.append(f'<div class="cards">{inside}</div>')
+        return self
+
+    def details(self, summary: str, inside: Page) -> Self:
+        """Add what is shown on demand; the summary can be reached and opened with the keyboard."""
+        self._parts.append(
+            f"<details><summary>{html.escape(summary)}</summary>\n"
+            + "\n".join(inside._parts)
+            + "\n</details>"
+        )
         return self
 
     def code(self, text: str) -> Self:
@@ -153,8 +185,10 @@ class Page:
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{title}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n<header><h1>{title}</h1>{contents}</header>\n"
-            "<main>\n" + "\n".join(self._parts) + "\n</main>\n</body>\n</html>\n"
+            f"<title>{title}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n"
+            '<a class="skip" href="#main">Skip to the results</a>\n'
+            f"<header><h1>{title}</h1>{contents}</header>\n"
+            '<main id="main">\n' + "\n".join(self._parts) + "\n</main>\n</body>\n</html>\n"
         )
 
 

@@ -1,0 +1,57 @@
+"""``badac diagnose``: do the error bars hold?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from badac.cli.options import Columns, Errors, ErrorsChoice, Json, Label, Seed, read_labelled, roles
+from badac.cli.speech import note, plainly, print_json, step, to_stdout
+
+
+def diagnose(
+    train: Annotated[
+        Path, typer.Argument(help="Labelled table: CSV, Parquet, FITS or NPZ.", show_default=False)
+    ],
+    label: Label = None,
+    column: Columns = None,
+    errors: Errors = ErrorsChoice.sigma,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also draw the residuals into this PNG or SVG file.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    r"""Check the error bars of a labelled table: too small, too large, bad points, correlated, or variances.
+
+    For example:
+
+    $ badac diagnose train.csv
+
+    $ badac diagnose train.csv --json | jq .advice
+    """
+    with plainly():
+        import numpy as np
+
+        training = read_labelled(train, label, roles(column), errors.value, quiet=as_json)
+        if not training.catalogue.objects.has_errors:
+            raise ValueError("there are no errors to diagnose (--errors none).")
+        from badac.cli.drawing import draw
+        from badac.job.learning import check_noise
+
+        with step("Comparing noise models"):
+            found = check_noise(training.catalogue.objects, training.labels, np.random.default_rng(seed))
+        if output is not None:
+            from badac.plots import DiagnosisDisplay
+
+            draw(DiagnosisDisplay(found.edges, found.density, f"noise: {found.best}"), output)
+        if as_json:
+            print_json({"schema": "badac.diagnose/1", **found.numbers()})
+            return
+        console = to_stdout()
+        for line in found.lines():
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
+        if output is not None:
+            note(f"Figure: {output}")

@@ -1,0 +1,104 @@
+"""``badac evaluate``: how good are the classes, and does it find what is new?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from badac.cli.options import (
+    ClassChoice,
+    Classes,
+    Columns,
+    Errors,
+    ErrorsChoice,
+    Jobs,
+    Json,
+    Label,
+    NoiseChoice,
+    NoiseOption,
+    Seed,
+    is_model,
+    load_model,
+    read_labelled,
+    roles,
+)
+from badac.cli.speech import counting, note, plainly, print_json, step, to_stdout
+
+
+def evaluate(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL|TRAIN",
+            help="A model file, or a labelled table to cross-validate.",
+            show_default=False,
+        ),
+    ],
+    labelled: Annotated[
+        Path | None,
+        typer.Argument(metavar="[LABELLED]", help="Labelled objects that the model has not seen."),
+    ] = None,
+    label: Label = None,
+    column: Columns = None,
+    errors: Errors = ErrorsChoice.sigma,
+    class_model: Classes = ClassChoice.auto,
+    noise: NoiseOption = NoiseChoice.gaussian,
+    folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.", min=2)] = 5,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also draw the calibration curve into this PNG or SVG file."),
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> None:
+    r"""Judge the probabilities: by cross-validation of a labelled table, or on labelled objects that a model has not seen.
+
+    Objects with a label that the model does not know count as anomalies, and the ranking is judged by them.
+
+    For example:
+
+    $ badac evaluate train.csv
+
+    $ badac evaluate model.badac held-out.csv --label type
+    """
+    with plainly():
+        chosen = roles(column)
+        from badac.job.evaluation import by_cross_validation, on_labelled
+
+        if is_model(model):
+            if labelled is None:
+                raise typer.BadParameter(
+                    "a model is judged on labelled objects: badac evaluate MODEL LABELLED; without a model the table is "
+                    "cross-validated: badac evaluate TRAIN."
+                )
+            fitted = load_model(model)
+            fitted.n_jobs = jobs
+            with counting(f"Judging {labelled.name}", 0, "objects") as done:
+                found = on_labelled(fitted, labelled, label, done=done)
+        else:
+            if labelled is not None:
+                raise typer.BadParameter(
+                    f"{model} is a table: first badac fit {model} -o model.badac, then badac evaluate model.badac {labelled}."
+                )
+            from badac.job import Settings
+
+            training = read_labelled(model, label, chosen, errors.value, quiet=as_json)
+            with step(f"Cross-validating, {folds} folds"):
+                found = by_cross_validation(
+                    training, Settings(class_model.value, noise.value, seed=seed, folds=folds), n_jobs=jobs
+                )
+        if output is not None:
+            from badac.cli.drawing import draw
+
+            draw(found.calibration, output)
+        if as_json:
+            print_json({"schema": "badac.evaluate/1", **found.numbers()})
+            return
+        console = to_stdout()
+        for line in found.lines():
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
+        if output is not None:
+            note(f"Figure: {output}")

@@ -1,0 +1,100 @@
+"""``badac fit``: learn the classes of a labelled table and keep them in a model file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from badac.cli.options import (
+    ClassChoice,
+    Classes,
+    Columns,
+    Diagnose,
+    Errors,
+    ErrorsChoice,
+    Folds,
+    Jobs,
+    Json,
+    Label,
+    NoiseChoice,
+    NoiseOption,
+    Prior,
+    Seed,
+    read_labelled,
+    roles,
+)
+from badac.cli.speech import note, plainly, print_json, step, to_stdout
+
+
+def fit(
+    train: Annotated[
+        Path, typer.Argument(help="Labelled table: CSV, Parquet, FITS or NPZ.", show_default=False)
+    ],
+    label: Label = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
+        "model.badac"
+    ),
+    column: Columns = None,
+    errors: Errors = ErrorsChoice.sigma,
+    class_model: Classes = ClassChoice.auto,
+    noise: NoiseOption = NoiseChoice.gaussian,
+    anomaly_prior: Prior = 0.01,
+    folds: Folds = 3,
+    diagnose: Diagnose = True,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    as_json: Json = False,
+) -> None:
+    r"""Learn the classes of a labelled table, and keep them in a model file.
+
+    A wide table has one row per object, and beside each value column one with its standard deviation (flux_g and flux_g_err).
+    A long table has one row per measurement (object, time, band, flux, flux_err). The column of the labels is recognised if it
+    is called label, class, type or target.
+
+    For example:
+
+    $ badac fit train.csv
+
+    $ badac fit stars.parquet --label var_type --noise auto -o stars.badac
+    """
+    with plainly():
+        chosen = roles(column)
+        _check_place(output)
+        training = read_labelled(train, label, chosen, errors.value, quiet=as_json)
+        from badac.job import Record, Settings, learn
+        from badac.store import save
+
+        model = learn(
+            training,
+            Settings(class_model.value, noise.value, anomaly_prior, seed, folds, diagnose),
+            n_jobs=jobs,
+            step=step,
+        )
+        save(model, output)
+        record = Record.of(model)
+        assert record is not None
+        if as_json:
+            print_json({"schema": "badac.fit/1", "model": str(output), **record.numbers()})
+            return
+        console = to_stdout()
+        for line in record.lines():
+            console.print(line, highlight=False, soft_wrap=True)
+        note(f"Model: {output}\nNext: badac rank {output} NEW")
+
+
+def _check_place(output: Path) -> None:
+    """Find out before the work that the model could not be written."""
+    if output.is_dir():
+        raise ValueError(
+            f"{output} is a folder: the model is a file. Say for example -o {output}/model.badac."
+        )
+    above = output.absolute().parent
+    if not above.is_dir():
+        raise ValueError(
+            f"there is no folder {above} for the model. Make it, or give another place with --output."
+        )
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise ValueError(f"{above} cannot be written to. Give another place with --output.")

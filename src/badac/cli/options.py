@@ -1,0 +1,164 @@
+"""Options that several verbs share, spelled once."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from badac.cli.speech import note, step
+
+if TYPE_CHECKING:
+    from badac.estimators import BADACClassifier
+    from badac.job import Training
+
+
+class ErrorsChoice(StrEnum):
+    """What the error columns hold."""
+
+    sigma = "sigma"
+    variance = "variance"
+    none = "none"
+
+
+class ClassChoice(StrEnum):
+    """What a class is."""
+
+    auto = "auto"
+    population = "population"
+    instances = "instances"
+    template = "template"
+    gp = "gp"
+
+
+class NoiseChoice(StrEnum):
+    """How measurements scatter."""
+
+    gaussian = "gaussian"
+    auto = "auto"
+    outliers = "outliers"
+    student = "student"
+    correlated = "correlated"
+    poisson = "poisson"
+
+
+Label = Annotated[
+    str | None,
+    typer.Option("--label", "-l", help="Column of the labels; recognised by itself if it is called so."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        "-c",
+        help="A column with an unusual name, as ROLE=NAME; roles: object, time, band, value, error. May be repeated.",
+    ),
+]
+Errors = Annotated[
+    ErrorsChoice,
+    typer.Option(
+        "--errors",
+        "-e",
+        help="What the error columns hold: one standard deviation, variances, or none at all.",
+    ),
+]
+Classes = Annotated[ClassChoice, typer.Option("--class-model", help="What a class is.")]
+NoiseOption = Annotated[
+    NoiseChoice, typer.Option("--noise", help="How measurements scatter; auto learns it from the data.")
+]
+Prior = Annotated[
+    float,
+    typer.Option(
+        "--anomaly-prior", help="Share of new objects that belong to no known class.", min=0.0, max=1.0
+    ),
+]
+Folds = Annotated[int, typer.Option("--folds", help="Folds of the cross-validation; 0 for none.", min=0)]
+Diagnose = Annotated[
+    bool, typer.Option("--diagnose/--no-diagnose", help="Whether to check that the error bars hold.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of what is drawn at random.", min=0)]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.", show_default="all cores")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for pipes.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace earlier results in the output folder.")]
+
+
+def roles(columns: Sequence[str] | None) -> dict[str, str]:
+    """Turn ROLE=NAME into a mapping."""
+    found = {}
+    for text in columns or ():
+        role, equals, name = text.partition("=")
+        if not equals or role not in ("object", "time", "band", "value", "error"):
+            raise typer.BadParameter(
+                f"--column takes ROLE=NAME with a role of object, time, band, value, error: got {text!r}."
+            )
+        found[role] = name
+    return found
+
+
+def typed(context: typer.Context) -> str:
+    """Return the command line that is running, as the user gave it: what was left at its default is left out."""
+    words = context.command_path.split()
+    words[0] = "badac"
+    arguments = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        value = context.params.get(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE" or value is None:
+            continue
+        values = value if isinstance(value, list | tuple) else [value]
+        for one in values:
+            if parameter.param_type_name == "argument":
+                arguments.append(str(one))
+            elif isinstance(one, bool):
+                words.append((parameter.opts if one else parameter.secondary_opts)[0])
+            else:
+                words += [parameter.opts[0], str(one)]
+    return shlex.join([words[0], *words[1:2], *arguments, *words[2:]])
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is a fitted model rather than a table."""
+    if path.suffix == ".badac":
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(6) == b"BADAC\x00"
+    except OSError:
+        return False
+
+
+def load_model(path: Path) -> BADACClassifier:
+    """Load a model file; a table in its place is told apart."""
+    from badac.store import load
+
+    if not is_model(path) and path.exists():
+        raise ValueError(
+            f"{path} is not a model. Make one with: badac fit {path} -o model.badac, and give that file."
+        )
+    model: Any = load(path)
+    return model  # type: ignore[no-any-return]
+
+
+def read_labelled(
+    path: Path, label: str | None, columns: dict[str, str], errors: str, *, quiet: bool = False
+) -> Training:
+    """Read the training table and say how it was understood."""
+    from badac.job import read_training
+
+    with step(f"Reading {path.name}"):
+        training = read_training(path, label, columns=columns, errors=errors)
+    if not quiet:
+        found = training.catalogue
+        note(f"{path.name}: {found.recognised}.")
+        classes = ", ".join(f"{name} ({count:,})" for name, count in list(training.counts.items())[:8])
+        more = ", ..." if len(training.counts) > 8 else ""
+        note(f"Labels from {training.label!r}: {len(training.counts)} classes: {classes}{more}.")
+    for line in training.notes:
+        note(line, warning=True)
+    return training

@@ -1,0 +1,162 @@
+"""``badac rank``: what is each new object, and what to look at first."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from badac.cli.options import (
+    ClassChoice,
+    Classes,
+    Columns,
+    Diagnose,
+    Errors,
+    ErrorsChoice,
+    Folds,
+    Jobs,
+    Json,
+    Label,
+    NoiseChoice,
+    NoiseOption,
+    Overwrite,
+    Prior,
+    Seed,
+    is_model,
+    load_model,
+    read_labelled,
+    roles,
+    typed,
+)
+from badac.cli.speech import counting, note, plainly, print_json, step, to_stdout, waiting
+
+if TYPE_CHECKING:
+    from badac.job import Found
+
+
+class Form(StrEnum):
+    """Kind of file of the ranking."""
+
+    parquet = "parquet"
+    csv = "csv"
+
+
+def rank(
+    context: typer.Context,
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL|TRAIN", help="A model file, or the labelled table itself.", show_default=False
+        ),
+    ],
+    new: Annotated[
+        Path, typer.Argument(metavar="NEW", help="New objects, laid out as the training.", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the ranking and the report.")
+    ] = Path("ranking"),
+    form: Annotated[Form, typer.Option("--format", "-f", help="File of the ranking.")] = Form.parquet,
+    fdr: Annotated[
+        float, typer.Option("--fdr", help="Share of false alarms that a list of discoveries may hold.")
+    ] = 0.1,
+    overwrite: Overwrite = False,
+    label: Label = None,
+    column: Columns = None,
+    errors: Errors = ErrorsChoice.sigma,
+    class_model: Classes = ClassChoice.auto,
+    noise: NoiseOption = NoiseChoice.gaussian,
+    anomaly_prior: Prior = 0.01,
+    folds: Folds = 3,
+    diagnose: Diagnose = True,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    batch: Annotated[
+        int | None, typer.Option("--batch", help="Rows read at a time.", min=1, show_default="10000")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    r"""Classify new objects, rank them by how strange they are, and write a report.
+
+    Writes ranking.parquet (object, class, probabilities, anomaly probability, p-value, rank) and report.html into the output
+    folder. Files larger than memory are read and written in batches.
+
+    For example, in one step or in two:
+
+    $ badac rank train.csv new.csv
+
+    $ badac fit train.csv -o model.badac
+
+    $ badac rank model.badac new.parquet -o results --format csv
+
+    With a model file, the options about the training (from --label to --seed) have no effect.
+    """
+    with plainly():
+        from badac.job import folder
+
+        if not 0.0 < fdr < 1.0:
+            raise typer.BadParameter(f"--fdr is a share between 0 and 1: got {fdr:g}.")
+        chosen, command = roles(column), typed(context)
+        folder.check_folder(output, overwrite=overwrite)
+        _check_there(new)
+        if is_model(model):
+            with step(f"Loading {model.name}"):
+                fitted = load_model(model)
+            fitted.n_jobs = jobs
+        else:
+            training = read_labelled(model, label, chosen, errors.value, quiet=as_json)
+            from badac.job import Settings, learn
+
+            settings = Settings(class_model.value, noise.value, anomaly_prior, seed, folds, diagnose)
+            fitted = learn(training, settings, n_jobs=jobs, step=step)
+        from badac.job import rank_file, rows_in, write_results
+
+        with (
+            waiting("Comparing with known objects"),
+            counting(f"Ranking {new.name}", rows_in(new), "rows") as done,
+        ):
+            found = rank_file(fitted, new, fdr=fdr, n_rows=batch, done=done, command=command)
+        with folder.output_folder(output, overwrite=overwrite) as working, waiting("Writing the report"):
+            write_results(found, working, form.value)
+        if as_json:
+            print_json(found.summary() | {"folder": str(output)})
+        else:
+            _show(found)
+        for line in found.notes:
+            note(line, warning=True)
+        if not as_json:
+            note(f"Ranking: {output / f'ranking.{form.value}'}\nReport: {output / 'report.html'}")
+
+
+def _show(found: Found) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from badac.job.report import headline
+
+    console = to_stdout()
+    note(f"{found.source}: {found.recognised}.")
+    console.print(headline(found), highlight=False, soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+    top = found.verdicts.columns_of(range(min(10, len(found.verdicts))), found.model.classes_)
+    shown = ("rank", "object", "anomaly_proba", "pvalue", "class", "class_proba")
+    for name in shown:
+        table.add_column(name, justify="left" if name in ("object", "class") else "right")
+    for row in range(len(top["rank"])):
+        cells = (top[name][row] for name in shown)
+        table.add_row(
+            *(
+                f"{cell:.3g}" if top[name].dtype.kind == "f" else str(cell)
+                for name, cell in zip(shown, cells, strict=True)
+            )
+        )
+    console.print(table)
+
+
+def _check_there(path: Path) -> None:
+    from badac.data.files import kind_of
+
+    kind_of(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist (looked in {Path.cwd()})")

@@ -1,0 +1,37 @@
+"""The main job: from a labelled table with error bars to classes, a ranking and a report.
+
+    training table -> learn -> model with its record -> score new objects batch by batch -> merge -> ranking, report
+
+`learn` fits the classes, cross-validates them and diagnoses the noise; what it found travels with the model as a `Record`.
+`score_batch` is a pure function of a model and a batch of objects, and `merge` one of the batches' verdicts, so the same job
+runs on a file larger than memory or on many machines. The command line (`badac rank`) only names these steps.
+"""
+
+from badac.job.batches import batches, rows_in
+from badac.job.folder import output_folder
+from badac.job.layout import Layout
+from badac.job.learning import Settings, learn
+from badac.job.ranking import Found, rank_file
+from badac.job.record import Record
+from badac.job.report import report, write_results
+from badac.job.scoring import Verdicts, merge, score_batch
+from badac.job.training import Training, read_training
+
+__all__ = [  # noqa: RUF022  (reading order)
+    "Training",
+    "read_training",
+    "Layout",
+    "Settings",
+    "learn",
+    "Record",
+    "batches",
+    "rows_in",
+    "Verdicts",
+    "score_batch",
+    "merge",
+    "Found",
+    "rank_file",
+    "report",
+    "write_results",
+    "output_folder",
+]

@@ -1,0 +1,100 @@
+"""New objects in batches: a file larger than memory is read a piece at a time.
+
+A wide table is cut anywhere. In a long table the rows of an object must stay together, so the last object of a piece waits for
+the next one; an object that turns up again later would be split in two and is refused, with the remedy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from badac.data import Catalogue
+from badac.data.columns import recognise
+from badac.data.files import kind_of, read_batches
+from badac.job.layout import Layout
+
+_ROWS, _LONG_ROWS = 10_000, 200_000
+_SAMPLE = 1 << 16
+
+
+def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = None) -> Iterator[Catalogue]:
+    """Yield the objects of a file in batches.
+
+    Parameters
+    ----------
+    path : path
+        CSV, Parquet, FITS or NPZ.
+    layout : Layout
+        Of the training table.
+    n_rows : int, optional
+        Rows read at a time.
+    """
+    rows = n_rows or (_LONG_ROWS if layout.form == "long" else _ROWS)
+    frames = read_batches(path, rows)
+    if layout.form == "long":
+        frames = _whole_objects(frames, layout, Path(path).name)
+    start, named = 0, True
+    for frame in frames:
+        found = layout.read(frame)
+        if start == 0:
+            named = found.ids.dtype.kind != "i" or not np.array_equal(found.ids, np.arange(len(found)))
+        if not named:
+            found = replace(found, ids=found.ids + start)
+        start += len(frame)
+        yield found
+    if start == 0:
+        raise ValueError(f"{path} holds no rows.")
+
+
+def rows_in(path: str | os.PathLike[str]) -> int:
+    """Return about how many rows a file has, without reading it: counted for Parquet, from the size for CSV, else 0."""
+    kind = kind_of(path)
+    if kind == "parquet":
+        import pyarrow.parquet
+
+        try:
+            return int(pyarrow.parquet.ParquetFile(path).metadata.num_rows)
+        except (OSError, ValueError):
+            return 0
+    if kind == "csv" and not str(path).endswith(".gz"):
+        with open(path, "rb") as file:
+            head = file.read(_SAMPLE)
+        lines = head.count(b"\n")
+        return int(os.path.getsize(path) * lines / len(head)) if lines and head else 0
+    return 0
+
+
+def _whole_objects(frames: Iterator[Any], layout: Layout, source: str) -> Iterator[Any]:
+    """Cut pieces of a long table between objects."""
+    import pandas
+
+    waiting: Any = None
+    finished: set[Any] = set()
+    for frame in frames:
+        joined = frame if waiting is None else pandas.concat([waiting, frame], ignore_index=True)
+        name = recognise([str(column) for column in joined.columns], {**layout.columns, "label": None}).object
+        last = joined[name] == joined[name].iloc[-1]
+        yield from _unless_seen(joined[~last], name, finished, source)
+        waiting = joined[last]
+    if waiting is not None:
+        yield from _unless_seen(waiting, name, finished, source)
+
+
+def _unless_seen(frame: Any, name: str, finished: set[Any], source: str) -> Iterator[Any]:
+    if not len(frame):
+        return
+    here = set(frame[name].tolist())
+    twice = here & finished
+    if twice:
+        raise ValueError(
+            f"the rows of object {next(iter(twice))!r} are not together in {source}, which is read in pieces. "
+            f"Sort the table by {name!r} first."
+        )
+    finished |= here
+    yield frame

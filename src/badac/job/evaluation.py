@@ -1,0 +1,160 @@
+"""How good is a model? On labelled objects that it has not seen.
+
+Classes are judged by accuracy, log-loss and calibration error of the objects whose class the model knows; objects of any other
+class are anomalies, and the ranking is judged by how high they stand.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.data import Catalogue
+from badac.data.files import read_frame
+from badac.estimators import BADACClassifier
+from badac.job.layout import Layout
+from badac.job.learning import Settings, cross_validate, validation_rows
+from badac.job.record import CrossValidation, Record
+from badac.job.scoring import Verdicts, merge, score_batch
+from badac.job.training import Training, label_column
+from badac.metrics import DetectionSummary, detection_summary
+from badac.plots import CalibrationDisplay
+
+_ROWS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """How well labelled objects were judged.
+
+    Attributes
+    ----------
+    classes : (k,)
+    known : CrossValidation
+        Probabilities of the objects of known classes; ``folds`` is 0 where they were judged by one model.
+    detection : DetectionSummary or None
+        How well objects of unknown classes were found; None if there are none.
+    unknown : tuple of str
+        Their labels.
+    """
+
+    classes: npt.NDArray[Any]
+    known: CrossValidation
+    detection: DetectionSummary | None = None
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def calibration(self) -> CalibrationDisplay:
+        """The figure."""
+        is_class = (self.known.label[:, None] == np.arange(len(self.classes))).ravel()
+        return CalibrationDisplay.from_predictions(is_class, {"badac": self.known.proba.ravel()})
+
+    def numbers(self) -> dict[str, Any]:
+        """Return what was found, as JSON has it."""
+        out: dict[str, Any] = {
+            "folds": self.known.folds or None,
+            "classification": asdict(self.known.summary),
+            "classes": [str(name) for name in self.classes.tolist()],
+            "confusion": self.known.confusion.tolist(),
+        }
+        if self.detection is not None:
+            out["detection"] = asdict(self.detection) | {"unknown": list(self.unknown)}
+        return out
+
+    def lines(self) -> list[str]:
+        """Return what was found, in words."""
+        found, confusion = self.known.summary, self.known.confusion
+        how = f", cross-validated in {self.known.folds} folds" if self.known.folds else ""
+        lines = [
+            f"{found.n_objects:,} objects of known classes{how}: accuracy {100 * found.accuracy:.2f} %, "
+            f"log-loss {found.log_loss:.4f}, calibration error {found.ece:.4f}."
+        ]
+        width = max(len(str(name)) for name in self.classes.tolist())
+        for number, name in enumerate(self.classes.tolist()):
+            count = int(confusion[number].sum())
+            right = f"{100 * confusion[number, number] / count:.1f} % recognised" if count else "-"
+            lines.append(f"  {name!s:<{width}}  {count:>7,}  {right}")
+        if self.detection is not None:
+            judged = self.detection
+            lines.append(
+                f"{judged.n_anomalies:,} objects of unknown classes ({', '.join(self.unknown[:5])}) among "
+                f"{judged.n_objects:,}: MCC {judged.mcc:.3f}, AUC {judged.auc:.3f}, rank-weighted score {judged.rws:.3f}."
+            )
+        return lines
+
+
+def by_cross_validation(training: Training, settings: Settings, *, n_jobs: int | None = None) -> Evaluation:
+    """Judge every labelled object by a model that has not seen it."""
+    rng = np.random.default_rng(settings.seed)
+    classes, code = np.unique(training.labels, return_inverse=True)
+    code = code.astype(np.int64)
+    try:
+        rows, folds = validation_rows(code, settings.folds, rng)
+    except ValueError as error:
+        raise ValueError(f"cannot cross-validate: {error}") from None
+    known = cross_validate(
+        settings.model(n_jobs), training.catalogue.objects, training.labels, code, rows, folds, rng
+    )
+    return Evaluation(classes, known)
+
+
+def on_labelled(
+    model: BADACClassifier,
+    path: str | os.PathLike[str],
+    label: str | None = None,
+    *,
+    done: Callable[[int], None] = lambda n: None,
+) -> Evaluation:
+    """Judge a model by a labelled table; labels that it does not know are anomalies."""
+    record = Record.of(model)
+    layout = Layout() if record is None else record.layout
+    frame = read_frame(path)
+    names = [str(name) for name in frame.columns]
+    wanted = label or (record.label if record is not None and record.label in names else None)
+    found = layout.read(frame, label_column(names, wanted, Path(path).name))
+    return evaluate(model, found, done=done)
+
+
+def evaluate(
+    model: BADACClassifier, found: Catalogue, *, done: Callable[[int], None] = lambda n: None
+) -> Evaluation:
+    """Judge a model by labelled objects."""
+    assert found.label is not None
+    parts: list[Verdicts] = []
+    for start in range(0, len(found), _ROWS):
+        parts.append(score_batch(model, _numbered(found, start, min(start + _ROWS, len(found)))))
+        done(len(parts[-1]))
+    whole = merge(parts)
+    # The ids are rows, so the labels follow the verdicts through the merge.
+    truth = found.label[whole.ids].astype(str)
+    names = model.classes_.astype(str)
+    order = np.argsort(names, kind="stable")
+    place = np.minimum(np.searchsorted(names[order], truth), len(names) - 1)
+    code = order[place]
+    is_known = names[code] == truth
+    if not is_known.any():
+        raise ValueError(
+            f"no label of the table is a class of the model: got {', '.join(np.unique(truth)[:3].tolist())}; the model knows "
+            f"{', '.join(names[:5].tolist())}. Is it the right column (--label)?"
+        )
+    proba = whole.proba[is_known].astype(np.float64)
+    known = CrossValidation(0, code[is_known].astype(np.int64), proba / proba.sum(axis=1, keepdims=True))
+    if is_known.all():
+        return Evaluation(model.classes_, known)
+    return Evaluation(
+        model.classes_,
+        known,
+        detection_summary(~is_known, whole.score),
+        tuple(np.unique(truth[~is_known]).tolist()),
+    )
+
+
+def _numbered(found: Catalogue, start: int, stop: int) -> Catalogue:
+    rows = np.arange(start, stop)
+    return Catalogue(found.objects[start:stop], rows, None, found.recognised)

@@ -1,0 +1,169 @@
+"""Rank the objects of a file, whatever its size, and write what was found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from badac.data import Catalogue
+from badac.estimators import BADACClassifier
+from badac.job.batches import batches
+from badac.job.layout import Layout
+from badac.job.record import Record
+from badac.job.scoring import Verdicts, merge, score_batch, strangest
+from badac.pvalues import discoveries, expected_false_alarms
+
+_SHOWN = 20
+_ROWS_WRITTEN = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The ranking of a file.
+
+    Attributes
+    ----------
+    model : BADACClassifier
+    source, recognised : str
+        The file, and how it was understood.
+    notes : tuple of str
+        What was left out or deserves a word.
+    verdicts : Verdicts
+        Of all objects, strangest first.
+    shown : Catalogue
+        The strangest objects themselves, in the same order.
+    fdr : float
+        Share of false alarms that the list of discoveries may hold.
+    n_discoveries : int
+        Objects that can be told from the known classes at that share.
+    expected_false_alarms : float
+    seconds : float
+    """
+
+    model: BADACClassifier
+    source: str
+    recognised: str
+    notes: tuple[str, ...]
+    verdicts: Verdicts
+    shown: Catalogue
+    fdr: float
+    n_discoveries: int
+    expected_false_alarms: float
+    seconds: float
+    command: str = field(default="")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many objects were called what, by the most probable known class."""
+        best = np.bincount(self.verdicts.proba.argmax(axis=1), minlength=len(self.model.classes_))
+        return {str(name): int(n) for name, n in zip(self.model.classes_.tolist(), best, strict=True)}
+
+    def summary(self) -> dict[str, Any]:
+        """Return what a script wants to know, as JSON has it."""
+        top = self.verdicts.take(np.arange(min(_SHOWN, len(self.verdicts)))).columns(self.model.classes_)
+        return {
+            "schema": "badac.rank/1",
+            "command": self.command,
+            "source": self.source,
+            "n_objects": len(self.verdicts),
+            "classes": self.counts,
+            "fdr": self.fdr,
+            "discoveries": self.n_discoveries,
+            "expected_false_alarms": self.expected_false_alarms,
+            "seconds": round(self.seconds, 3),
+            "notes": list(self.notes),
+            "strangest": [
+                {name: column[row].item() for name, column in top.items()} for row in range(len(top["rank"]))
+            ],
+        }
+
+
+def rank_file(
+    model: BADACClassifier,
+    path: str | os.PathLike[str],
+    *,
+    layout: Layout | None = None,
+    fdr: float = 0.1,
+    n_rows: int | None = None,
+    done: Callable[[int], None] = lambda n: None,
+    command: str = "",
+) -> Found:
+    """Judge and rank all objects of a file, holding one batch of them in memory.
+
+    Parameters
+    ----------
+    model : BADACClassifier
+        Fitted.
+    path : path
+    layout : Layout, optional
+        How to read it; by default as the training was.
+    fdr : float in (0, 1)
+        Share of false alarms that the list of discoveries may hold.
+    n_rows : int, optional
+        Rows read at a time.
+    done : callable
+        Told the number of objects judged after every batch.
+    command : str
+        What the user typed, for the report.
+    """
+    record = Record.of(model)
+    if layout is None:
+        layout = Layout() if record is None else record.layout
+    start = perf_counter()
+    parts: list[Verdicts] = []
+    kept: tuple[Catalogue, Any] | None = None
+    recognised = ""
+    notes: dict[str, None] = {}
+    for batch in batches(path, layout, n_rows):
+        verdict = score_batch(model, batch)
+        kept = strangest(kept, batch, verdict.score, _SHOWN)
+        parts.append(verdict)
+        recognised = recognised or batch.recognised
+        notes |= dict.fromkeys(str(batch.losses).splitlines())
+        done(len(verdict))
+    assert kept is not None
+    whole = merge(parts)
+    found = discoveries(whole.pvalue, fdr)
+    return Found(
+        model=model,
+        source=Path(path).name,
+        recognised=recognised,
+        notes=tuple(note for note in notes if note != "nothing left out")[:10],
+        verdicts=whole,
+        shown=kept[0],
+        fdr=fdr,
+        n_discoveries=int(found.sum()),
+        expected_false_alarms=expected_false_alarms(whole.pvalue, found),
+        seconds=perf_counter() - start,
+        command=command,
+    )
+
+
+def write_ranking(found: Found, path: Path) -> None:
+    """Write the ranking as Parquet or CSV, by the suffix, a piece at a time."""
+    import pandas
+
+    writer: Any = None
+    try:
+        for start in range(0, len(found.verdicts), _ROWS_WRITTEN):
+            rows = np.arange(start, min(start + _ROWS_WRITTEN, len(found.verdicts)))
+            piece = pandas.DataFrame(found.verdicts.take(rows).columns(found.model.classes_, start + 1))
+            if path.suffix == ".csv":
+                piece.to_csv(path, mode="a", header=start == 0, index=False)
+                continue
+            import pyarrow
+            import pyarrow.parquet
+
+            table = pyarrow.Table.from_pandas(piece, preserve_index=False)
+            if writer is None:
+                writer = pyarrow.parquet.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
