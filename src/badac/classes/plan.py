@@ -60,6 +60,7 @@ def make_plan(
     *,
     rank: int | None = None,
     shape: str = "auto",
+    least: int = 0,
 ) -> Plan:
     """Choose rank, smoothness and shape by the evidence of held-out members.
 
@@ -73,6 +74,8 @@ def make_plan(
         Chosen if not given.
     shape : str
         "auto", or the kind of `Shape` to use.
+    least : int
+        Factors that the members are known to need at least, where noise other than Gaussian hides some.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def make_plan(
     chosen, total = rank, members.n_objects
     members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
     found_rank, floor, evidence = choose_rank(members, around, rng)
-    chosen = found_rank if chosen is None else chosen
+    chosen = max(found_rank, least) if chosen is None else chosen
     members = _some(members, _MEMBERS_TO_CHOOSE_WITH, rng)
     n = members.n_objects
     if n < 6:

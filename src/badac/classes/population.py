@@ -25,6 +25,7 @@ import numpy as np
 from badac.classes.bandwidth import Curves
 from badac.classes.crossfit import leave_out_evidence
 from badac.classes.factor import Factor, expectation_maximisation
+from badac.classes.gaussian_members import as_gaussian
 from badac.classes.latent import Latent, project
 from badac.classes.mixture import Mixture
 from badac.classes.model import FloatArray, Surroundings
@@ -32,7 +33,7 @@ from badac.classes.plan import Plan, make_plan
 from badac.classes.rank import Spectrum, seen_clearly
 from badac.classes.reconstruction import reconstruct
 from badac.classes.rotation import common_axes
-from badac.classes.sites import as_gaussian, gaussian_sites, is_plain, link_surroundings, see
+from badac.classes.sites import gaussian_sites, is_plain, link_surroundings, see
 from badac.classes.smoothness import smoothed
 from badac.classes.tails import Tails
 from badac.data.measurements import Measurements
@@ -98,16 +99,16 @@ class Population:
         around = seen_clearly(Surroundings.of(members) if surroundings is None else surroundings, members)
         around = link_surroundings(members, noise, around)
         # Under noise of several widths each point becomes a Gaussian one of the width it seems to have.
-        gaussian = as_gaussian(members, noise, around, rng, rank=self.rank)
+        gaussian, least = as_gaussian(members, noise, around, rng, rank=self.rank)
         axes = common_axes(gaussian, around)
         if axes is not None:
             gaussian, around = axes.turn(gaussian), axes.turn_surroundings(around)
-        plan = make_plan(gaussian, around, rng, rank=self.rank, shape=self.shape)
+        plan = make_plan(gaussian, around, rng, rank=self.rank, shape=self.shape, least=least)
         factor, density = learn(gaussian, around, plan, rng)
         constant = np.zeros(members.n_objects)
         if not is_plain(noise):
             # The Gaussian members that the constants belong to: as this factor model sees them.
-            sites = gaussian_sites(members, factor, noise)
+            sites = gaussian_sites(members, factor, noise, density=density)
             gaussian, constant = sites.objects, sites.log_constant
         # A count pulls less than the Gaussian that stands for it: its leverage would be overestimated.
         evidence, tails = leave_out_evidence(

@@ -7,10 +7,7 @@ a factor ``s`` unknown for each point. Given the latent position ``z`` the point
 
 is exact and cheap; only the integral over ``z`` needs help. Alternate between the responsibilities ``q_js`` of the widths and
 the posterior of ``z`` (variational EM). Then each point acts as a Gaussian one of precision ``w_j = sum_s q_js / v_js`` around
-the same value, and what a Gaussian likelihood misses is put back as a constant per object, by importance sampling over a
-few fixed points ``z_k`` of the Gaussian posterior:
-
-    log_constant = log mean_k  P(d | z_k) / prod_j N(d_j ; mean_j + factors_j z_k , 1 / w_j)
+the same value, and what a Gaussian likelihood misses is put back as a constant per object (`badac.classes.correction`).
 
 Everything downstream (mixtures over the latent space, leave-one-out) works on Gaussian objects as before. Against brute
 force in one and two dimensions the log evidence is right to a few hundredths of a nat (the tests say how many).
@@ -21,25 +18,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from scipy.stats import norm, qmc
 
-from badac._kernels.latent import unpack
-from badac.classes.factor import Factor, expectation_maximisation
-from badac.classes.latent import Latent, blocks, products, project
-from badac.classes.links import linked_block
+from badac._kernels import widths_log_likelihood, widths_posterior
+from badac._kernels.widths import responsibilities
+from badac.classes.bandwidth import Curves
+from badac.classes.correction import LogLikelihood, missed
+from badac.classes.factor import Factor
+from badac.classes.latent import Latent, blocks, project
+from badac.classes.links import linked_block, linked_log_likelihood
+from badac.classes.mixture import Mixture
 from badac.classes.model import FloatArray, Surroundings
-from badac.classes.rank import Spectrum, choose_rank
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture
 
-_LOG_2PI = float(np.log(2.0 * np.pi))
 _STEPS = 15
-_SAMPLES = 16
 _SETTLED = 1e-3
-_ROUNDS = 4
-_WIDEST_START = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,79 +85,19 @@ def believed(objects: Measurements, noise: Noise | None) -> Measurements:
     return noise.scaled(objects) if isinstance(noise, Gaussian) else objects
 
 
-def see(objects: Measurements, factor: Factor, noise: Noise | None) -> Latent:
-    """Return the latent likelihoods of objects under any noise with Gaussian widths."""
+def see(
+    objects: Measurements, factor: Factor, noise: Noise | None, density: Mixture | Curves | None = None
+) -> Latent:
+    """Return the latent likelihoods of objects under any noise, for their evidence under a density of the positions.
+
+    Under noise that is not Gaussian they are those of the Gaussian objects that stand for them, with a constant that makes the
+    evidence under `density` right (`gaussian_sites`).
+    """
     if noise is None or is_plain(noise):
         return project(believed(objects, noise), factor.mean, factor.factors, factor.psi)
-    sites = gaussian_sites(objects, factor, noise)
+    sites = gaussian_sites(objects, factor, noise, density=density)
     latent = project(sites.objects, factor.mean, factor.factors, factor.psi)
     return Latent(latent.precision, latent.shift, latent.offset - 2.0 * sites.log_constant)
-
-
-def as_gaussian(
-    members: Measurements,
-    noise: Noise,
-    around: Surroundings,
-    rng: np.random.Generator,
-    *,
-    rank: int | None = None,
-) -> Measurements:
-    """Return the members as Gaussian ones, the factor model and the widths found together.
-
-    Parameters
-    ----------
-    members : Measurements
-        (k, m)
-    noise : Noise
-        With all parameters known.
-    around : Surroundings
-    rng : numpy.random.Generator
-    rank : int, optional
-        Number of factors; by held-out evidence if not given.
-    """
-    if is_plain(noise):
-        return believed(members, noise)
-    found = start(members, noise, around, rng, rank=rank)
-    for _ in range(_ROUNDS):
-        found = found.improved(members, noise, around)
-    return found.members
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """A factor model, and the members as Gaussian ones that it was learned from."""
-
-    factor: Factor
-    members: Measurements
-
-    def improved(self, members: Measurements, noise: Noise, around: Surroundings) -> Round:
-        """Find the widths under this factor model, and the factor model of these widths."""
-        gaussian = gaussian_sites(members, self.factor, noise, constants=False).objects
-        return Round(expectation_maximisation(gaussian, self.factor, around, max_steps=3), gaussian)
-
-
-def start(
-    members: Measurements,
-    noise: Noise,
-    around: Surroundings,
-    rng: np.random.Generator,
-    *,
-    rank: int | None = None,
-) -> Round:
-    """Start as if every point had the root mean square of the widths, then with the first widths choose the rank."""
-    if isinstance(noise, LinkedNoise):
-        gaussian = noise.first_guess(members)
-    else:
-        assert isinstance(noise, ScaleMixture)
-        log_share, scale = noise.gaussian_scales()
-        # Of a heavy tail only what a wrecked point shows: the widest widths are rarer than one in a hundred.
-        wide = np.sqrt(np.exp(log_share) @ np.minimum(scale, _WIDEST_START) ** 2)
-        gaussian = Measurements._trusted(members.values, members.sigma * wide, at=members.at)
-    for _ in range(2):
-        chosen = choose_rank(gaussian, around, rng)[0] if rank is None else rank
-        factor = Spectrum.of(gaussian, around, max(chosen, 1)).factor(chosen)
-        gaussian = gaussian_sites(members, factor, noise, constants=False).objects
-    return Round(expectation_maximisation(gaussian, factor, around, max_steps=3), gaussian)
 
 
 def gaussian_sites(
@@ -171,6 +105,7 @@ def gaussian_sites(
     factor: Factor,
     noise: Noise,
     *,
+    density: Mixture | Curves | None = None,
     constants: bool = True,
     details: bool = False,
 ) -> Sites:
@@ -184,126 +119,73 @@ def gaussian_sites(
         The population: mean (m,), factors (m, r), psi (m,).
     noise : Noise
         A `ScaleMixture`, or a `LinkedNoise` (counts): then the Gaussian objects are in the space of the link.
+    density : Mixture or Curves, optional
+        Of the latent positions, under which the constants make the evidence right; ``N(0, I)`` if it is not a mixture.
     constants : bool
         Whether the log constants are needed; learning does without.
     details : bool
         Whether responsibilities and squared residuals are returned.
     """
     if isinstance(noise, LinkedNoise):
-        return _linked_sites(objects, factor, noise, constants)
+        parts = [linked_block(objects[block], factor, noise) for block in blocks(objects)]
+        values, sigma = (np.concatenate(each) for each in zip(*parts, strict=True))
+        found = Measurements._trusted(values, sigma, at=objects.at)
+        return Sites(found, _constants(objects, found, factor, noise, density, constants))
     assert isinstance(noise, ScaleMixture)
     log_share, scale = noise.gaussian_scales()
-    used = log_share > -np.inf
-    parts = [
-        _sites_of_block(objects[block], factor, log_share[used], scale[used], constants, details)
-        for block in blocks(objects)
-    ]
-    sigma = np.concatenate([part[0] for part in parts]) if parts else np.empty(objects.shape)
+    weight, squared = widths_posterior(
+        objects.values - factor.mean,
+        objects.sigma,
+        factor.factors,
+        factor.psi,
+        *_used(log_share, scale),
+        max_steps=_STEPS,
+        tolerance=_SETTLED,
+    )
+    present = weight > 0
+    variance = np.divide(1.0, weight, out=np.ones_like(weight), where=present)
+    sigma = np.where(present, np.sqrt(np.maximum(variance - factor.psi, 0.0)), np.inf)
     found = Measurements._trusted(objects.values, sigma, at=objects.at)
-    constant = np.concatenate([part[1] for part in parts]) if parts else np.empty(0)
+    constant = _constants(objects, found, factor, noise, density, constants)
     if not details:
         return Sites(found, constant)
-    responsibility = np.zeros((*objects.shape, len(scale)))
-    responsibility[..., used] = np.concatenate([part[2] for part in parts])
-    return Sites(found, constant, responsibility, np.concatenate([part[3] for part in parts]))
+    responsibility = responsibilities(squared, objects.sigma, factor.psi, log_share, scale)
+    return Sites(found, constant, responsibility, squared)
 
 
-def _linked_sites(objects: Measurements, factor: Factor, noise: LinkedNoise, constants: bool) -> Sites:
-    points = standard_points(factor.rank) if constants else None
-    parts = [linked_block(objects[block], factor, noise, points) for block in blocks(objects)]
-    values, sigma, constant = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return Sites(Measurements._trusted(values, sigma, at=objects.at), constant)
-
-
-def _sites_of_block(
+def _constants(
     objects: Measurements,
+    gaussian: Measurements,
     factor: Factor,
-    log_share: FloatArray,
-    scale: FloatArray,
-    constants: bool,
-    details: bool,
-) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None]:
-    observed = objects.observed
-    residual = np.where(observed, objects.values - factor.mean, 0.0)
-    sigma = np.where(observed, objects.sigma, 1.0)
-    # (S, n, m): widths first, so that the sums over them are sums of whole arrays.
-    variance = factor.psi + (scale[:, None, None] * sigma) ** 2
-    height = log_share[:, None, None] - 0.5 * np.log(variance)
-    outer = products(factor.factors)
-    twice = np.where(np.equal(*np.triu_indices(factor.rank)), 1.0, 2.0)
-    # At first z is anywhere in the population: its spread at each point forgives what it may explain.
-    squared = residual**2 / (1.0 + (factor.factors**2).sum(axis=1) / (factor.psi + sigma**2))
-    n, rank = len(residual), factor.rank
-    weight = np.zeros_like(residual)
-    position = np.zeros((n, rank))
-    covariance = np.tile(np.eye(rank), (n, 1, 1))
-    responsibility = np.empty_like(variance)
-    rows, columns = np.triu_indices(rank)
-    # Each object goes on until it has settled, whatever the others in its block do.
-    active = np.arange(n)
-    for _ in range(_STEPS):
-        part = height[:, active] - 0.5 * squared[active] / variance[:, active]
-        part -= part.max(axis=0)
-        np.exp(part, out=part)
-        part /= part.sum(axis=0)
-        responsibility[:, active] = part
-        weighed = np.where(observed[active], (part / variance[:, active]).sum(axis=0), 0.0)
-        inverse = np.linalg.inv(unpack(weighed @ outer) + np.eye(rank))
-        moved = (inverse @ ((weighed * residual[active]) @ factor.factors)[..., None])[..., 0]
-        spread = (inverse[:, rows, columns] * twice) @ outer.T
-        squared[active] = (residual[active] - moved @ factor.factors.T) ** 2 + spread
-        settled = np.abs(moved - position[active]).max(axis=1, initial=0.0) < _SETTLED
-        weight[active], position[active], covariance[active] = weighed, moved, inverse
-        active = active[~settled]
-        if not active.size:
-            break
-    constant = np.zeros(len(residual))
-    if constants:
-        constant = _log_constant(residual, observed, weight, height, variance, position, covariance, factor)
-    effective = np.sqrt(np.maximum(1.0 / np.where(observed, weight, 1.0) - factor.psi, 0.0))
-    effective = np.where(observed, effective, np.inf)
-    if not details:
-        return effective, constant, None, None
-    return (
-        effective,
-        constant,
-        np.moveaxis(responsibility * observed, 0, -1),
-        np.where(observed, squared, 0.0),
+    noise: Noise,
+    density: Mixture | Curves | None,
+    wanted: bool,
+) -> FloatArray:
+    """Return (n,): what the evidence of the Gaussian objects misses; 0 if not wanted."""
+    if not wanted or not objects.n_objects:
+        return np.zeros(objects.n_objects)
+    under = density if isinstance(density, Mixture) else Mixture.standard(factor.rank)
+    latent = project(gaussian, factor.mean, factor.factors, factor.psi)
+    return np.concatenate(
+        [missed(latent[rows], under, _likelihood(objects[rows], factor, noise)) for rows in blocks(objects)]
     )
 
 
-def _log_constant(
-    residual: FloatArray,
-    observed: npt.NDArray[np.bool_],
-    weight: FloatArray,
-    height: FloatArray,
-    variance: FloatArray,
-    position: FloatArray,
-    covariance: FloatArray,
-    factor: Factor,
-) -> FloatArray:
-    """Return (n,): log of the mean ratio of exact to Gaussian likelihood over the Gaussian posterior of z."""
-    root = np.linalg.cholesky(covariance)
-    with np.errstate(divide="ignore"):
-        gaussian_height = np.where(observed, 0.5 * np.log(weight), 0.0)
-    ratios = []
-    for step in standard_points(factor.rank):
-        z = position + root @ step
-        left = (residual - z @ factor.factors.T) ** 2
-        parts = height - 0.5 * left / variance
-        top = parts.max(axis=0)
-        exact = top + np.log(np.exp(parts - top).sum(axis=0))
-        gaussian = gaussian_height - 0.5 * left * weight
-        ratios.append(np.where(observed, exact - gaussian, 0.0).sum(axis=1))
-    stacked = np.stack(ratios)
-    top = stacked.max(axis=0)
-    return np.asarray(top + np.log(np.exp(stacked - top).mean(axis=0)))
+def _likelihood(objects: Measurements, factor: Factor, noise: Noise) -> LogLikelihood:
+    """Exact log likelihood (n, K) of the objects at latent positions (n, K, r)."""
+    if isinstance(noise, LinkedNoise):
+        return linked_log_likelihood(objects, factor, noise)
+    assert isinstance(noise, ScaleMixture)
+    widths = _used(*noise.gaussian_scales())
+
+    def log_likelihood(positions: FloatArray) -> FloatArray:
+        residual = objects.values - factor.mean
+        return widths_log_likelihood(residual, objects.sigma, factor.factors, factor.psi, *widths, positions)
+
+    return log_likelihood
 
 
-def standard_points(rank: int, count: int = _SAMPLES) -> FloatArray:
-    """Return (count, rank): points that stand for N(0, I), the same every time, in pairs of opposite sign."""
-    half = qmc.Sobol(rank, scramble=True, rng=np.random.default_rng(0)).random(count // 2)
-    points = norm.ppf(np.clip(half, 1e-6, 1 - 1e-6))
-    both = np.concatenate([points, -points])
-    # Scaled so that the variance along every axis is one.
-    return np.asarray(both / np.sqrt((both**2).mean(axis=0)))
+def _used(log_share: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log shares and factors of the widths that have a share at all."""
+    used = log_share > -np.inf
+    return log_share[used], scale[used]

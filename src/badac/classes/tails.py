@@ -85,7 +85,7 @@ class Tails:
         """Return (n, t): log P(d | class) under each width alone."""
         out = np.empty((objects.n_objects, len(self.weights)))
         for column, extra in enumerate(self.variances):
-            latent = see(objects, factor.widened(extra), noise)
+            latent = see(objects, factor.widened(extra), noise, density)
             out[:, column] = density.log_evidence(latent, n_threads=n_threads)
         return out
 

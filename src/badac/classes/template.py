@@ -17,10 +17,11 @@ from typing import Self
 import numpy as np
 
 from badac.classes.factor import Factor, with_prior_member
+from badac.classes.gaussian_members import as_gaussian
 from badac.classes.latent import log_determinant, project
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.rank import population_variance, repeated, seen_clearly
-from badac.classes.sites import as_gaussian, is_plain, see
+from badac.classes.sites import is_plain, see
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 
@@ -58,7 +59,7 @@ class Template:
         surroundings: Surroundings | None = None,
     ) -> Self:
         around = seen_clearly(Surroundings.of(members) if surroundings is None else surroundings, members)
-        gaussian = as_gaussian(members, noise, around, rng, rank=0)
+        gaussian = as_gaussian(members, noise, around, rng, rank=0)[0]
         observed = gaussian.observed
         variance = np.where(observed, gaussian.sigma, 0.0) ** 2
         values = np.where(observed, gaussian.values, 0.0)

@@ -1,0 +1,157 @@
+"""Points of several Gaussian widths around a few latent positions: the definition in slow and clear NumPy.
+
+A point is ``residual_j = factors_j z + e``, ``e ~ N(0, v_js)``, ``v_js = psi_j + (scale_s sigma_j)^2`` with a share ``a_s``.
+Given the latent position ``z`` the sum over the widths is exact:
+
+    log P(residual | z) = sum_j log sum_s a_s N(residual_j ; factors_j z , v_js)
+
+Shapes: ``n`` objects, ``m`` points, ``r`` latent dimensions, ``S`` widths, ``K`` positions. A point with an infinite sigma is
+missing and drops out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from badac._kernels.latent import unpack
+from badac._kernels.reference import FloatArray
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+_CELLS_PER_BLOCK = 1 << 18
+
+
+def widths_log_likelihood(
+    residual: FloatArray,
+    sigma: FloatArray,
+    factors: FloatArray,
+    psi: FloatArray,
+    log_share: FloatArray,
+    scale: FloatArray,
+    positions: FloatArray,
+) -> FloatArray:
+    """Exact log likelihood of each object at each of its own positions.
+
+    Parameters
+    ----------
+    residual, sigma : (n, m)
+        Values less the mean, and their standard deviations; anything and infinity where missing.
+    factors, psi : (m, r), (m,)
+    log_share, scale : (S,)
+        Log shares of the widths and their factors on sigma.
+    positions : (n, K, r)
+
+    Returns
+    -------
+    (n, K)
+    """
+    n, m = residual.shape
+    out = np.empty(positions.shape[:2])
+    step = max(1, _CELLS_PER_BLOCK // max(1, m))
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        observed = np.isfinite(sigma[rows])
+        variance = psi + (scale[:, None, None] * np.where(observed, sigma[rows], 1.0)) ** 2
+        height = log_share[:, None, None] - 0.5 * (np.log(variance) + _LOG_2PI)
+        known = np.where(observed, residual[rows], 0.0)
+        for k in range(positions.shape[1]):
+            left = (known - positions[rows, k] @ factors.T) ** 2
+            parts = height - 0.5 * left / variance
+            top = parts.max(axis=0)
+            exact = top + np.log(np.exp(parts - top).sum(axis=0))
+            out[rows, k] = np.where(observed, exact, 0.0).sum(axis=1)
+    return out
+
+
+def widths_posterior(
+    residual: FloatArray,
+    sigma: FloatArray,
+    factors: FloatArray,
+    psi: FloatArray,
+    log_share: FloatArray,
+    scale: FloatArray,
+    *,
+    max_steps: int,
+    tolerance: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Alternate between the widths of the points and the posterior of ``z ~ N(0, I)`` (variational EM).
+
+    Parameters
+    ----------
+    residual, sigma, factors, psi, log_share, scale
+        As in `widths_log_likelihood`.
+    max_steps : int
+    tolerance : float
+        An object has settled when no coordinate of its mean position moves by more.
+
+    Returns
+    -------
+    weight : (n, m)
+        Expected precision of each point, ``sum_s q_js / v_js``; 0 where missing.
+    squared : (n, m)
+        Expected squared residual around the curve of the position; 0 where missing.
+    """
+    n, m = residual.shape
+    weight, squared = np.zeros((n, m)), np.zeros((n, m))
+    step = max(1, _CELLS_PER_BLOCK // max(1, m))
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        weight[rows], squared[rows] = _posterior_of_block(
+            residual[rows], sigma[rows], factors, psi, log_share, scale, max_steps, tolerance
+        )
+    return weight, squared
+
+
+def _posterior_of_block(
+    residual: FloatArray,
+    sigma: FloatArray,
+    factors: FloatArray,
+    psi: FloatArray,
+    log_share: FloatArray,
+    scale: FloatArray,
+    max_steps: int,
+    tolerance: float,
+) -> tuple[FloatArray, FloatArray]:
+    n, rank = len(residual), factors.shape[1]
+    observed = np.isfinite(sigma)
+    residual = np.where(observed, residual, 0.0)
+    sigma = np.where(observed, sigma, 1.0)
+    # (S, n, m): widths first, so that the sums over them are sums of whole arrays.
+    variance = psi + (scale[:, None, None] * sigma) ** 2
+    height = log_share[:, None, None] - 0.5 * np.log(variance)
+    rows, columns = np.triu_indices(rank)
+    outer = factors[:, rows] * factors[:, columns]
+    twice = np.where(rows == columns, 1.0, 2.0)
+    # At first z is anywhere in the population: its spread at each point forgives what it may explain.
+    squared = residual**2 / (1.0 + (factors**2).sum(axis=1) / (psi + sigma**2))
+    weight, position = np.zeros_like(residual), np.zeros((n, rank))
+    # Each object goes on until it has settled, whatever the others in its block do.
+    active = np.arange(n)
+    for _ in range(max_steps):
+        part = height[:, active] - 0.5 * squared[active] / variance[:, active]
+        part -= part.max(axis=0)
+        np.exp(part, out=part)
+        part /= part.sum(axis=0)
+        weighed = np.where(observed[active], (part / variance[:, active]).sum(axis=0), 0.0)
+        inverse = np.linalg.inv(unpack(weighed @ outer) + np.eye(rank))
+        moved = (inverse @ ((weighed * residual[active]) @ factors)[..., None])[..., 0]
+        spread = (inverse[:, rows, columns] * twice) @ outer.T
+        squared[active] = (residual[active] - moved @ factors.T) ** 2 + spread
+        settled = np.abs(moved - position[active]).max(axis=1, initial=0.0) < tolerance
+        weight[active], position[active] = weighed, moved
+        active = active[~settled]
+        if not active.size:
+            break
+    return weight, np.where(observed, squared, 0.0)
+
+
+def responsibilities(
+    squared: FloatArray, sigma: FloatArray, psi: FloatArray, log_share: FloatArray, scale: FloatArray
+) -> FloatArray:
+    """Return (n, m, S): share of each width in each point, given its squared residual (n, m); 0 where missing."""
+    observed = np.isfinite(sigma)
+    variance = psi[:, None] + (np.where(observed, sigma, 1.0)[..., None] * scale) ** 2
+    parts = log_share - 0.5 * (np.log(variance) + squared[..., None] / variance)
+    parts -= parts.max(axis=-1, keepdims=True)
+    np.exp(parts, out=parts)
+    parts /= parts.sum(axis=-1, keepdims=True)
+    return np.asarray(parts * observed[..., None])
