@@ -13,6 +13,7 @@
 #include "mixture.hpp"
 #include "pair.hpp"
 #include "threads.hpp"
+#include "widths.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -81,6 +82,7 @@ NB_MODULE(_core, m) {
     badac::bind_hypothesis(m);
     badac::bind_latent(m);
     badac::bind_mixture(m);
+    badac::bind_widths(m);
 
     m.def("levels", [] {
         nb::list names;

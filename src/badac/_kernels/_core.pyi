@@ -151,3 +151,31 @@ def bumps(
     n_threads: int,
     level: str,
 ) -> None: ...
+
+widths_max_rank: int
+widths_max_widths: int
+
+def widths_posterior(
+    weight: FloatArray,
+    squared: FloatArray,
+    residual: FloatArray,
+    sigma: FloatArray,
+    factors: FloatArray,
+    psi: FloatArray,
+    share: FloatArray,
+    scale: FloatArray,
+    max_steps: int,
+    tolerance: float,
+    level: str,
+) -> None: ...
+def widths_log_likelihood(
+    out: FloatArray,
+    residual: FloatArray,
+    sigma: FloatArray,
+    factors: FloatArray,
+    psi: FloatArray,
+    share: FloatArray,
+    scale: FloatArray,
+    positions: FloatArray,
+    level: str,
+) -> None: ...

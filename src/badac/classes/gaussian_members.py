@@ -1,10 +1,10 @@
 """Members under noise that is not Gaussian, as Gaussian ones that a population can be learned from.
 
-The widths of the points (or the working values of counts, `badac.classes.sites`) and the factor model are found in turn. The
-width that a point seems to have depends on the factor model it was found with: what a missing factor would explain looks like bad
-points, is widened away, and is never missed again. So the search begins with more factors than are wanted, from moments in
-which every point has the root mean square of its widths (noisy, but without that bias), and the number of factors is chosen by
-the exact evidence of held-out members, each with the widths it has under the factor model that is asked.
+The widths of the points (or the working values of counts, `badac.classes.sites`) and the factor model are found in turn.
+The width that a point seems to have depends on the factor model it was found with: what a missing factor would explain
+looks like bad points, is widened away, and is never missed again. So the search begins with more factors than are wanted,
+from moments in which every point has the root mean square of its widths (noisy, but without that bias), and the number of
+factors is chosen by the exact evidence of held-out members, each with the widths it has under the factor model that is asked.
 """
 
 from __future__ import annotations

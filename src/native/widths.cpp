@@ -1,0 +1,134 @@
+// Points of several Gaussian widths seen through a factor model, object by object. Twin: badac/_kernels/widths.py.
+#include "widths.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <string>
+
+#include "aligned.hpp"
+#include "dispatch.hpp"
+#include "threads.hpp"
+#include "widths_kernel.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace badac {
+namespace {
+
+using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+constexpr int64_t kObjectsPerBlock = 64;
+
+void require(bool holds, const char* what) {
+    if (!holds) throw nb::value_error(what);
+}
+
+const WidthsKernels& choose(const std::string& level) {
+    const std::string name = choose_pair_kernels(level).name;
+#ifdef BADAC_WITH_X86_LEVELS
+    if (name == "avx512") return *widths_kernels_avx512();
+    if (name == "avx2") return *widths_kernels_avx2();
+#endif
+    return *widths_kernels_baseline();
+}
+
+bool interrupted() {
+    nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// The model with its factors turned, so that points lie side by side.
+struct Model {
+    WidthsModel in{};
+    AlignedVector<double> factors_t, products_t;
+    std::vector<double> scale_squared;
+
+    Model(const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi, const Vector& share, const Vector& scale,
+          int group) {
+        in.m = int64_t(residual.shape(1)), in.r = int(factors.shape(1)), in.n_widths = int(share.shape(0));
+        require(sigma.shape(0) == residual.shape(0) && int64_t(sigma.shape(1)) == in.m, "sigma does not fit residual");
+        require(int64_t(factors.shape(0)) == in.m && in.r >= 1 && in.r <= kWidthsMaxRank, "factors do not fit residual");
+        require(int64_t(psi.shape(0)) == in.m, "psi does not fit residual");
+        require(in.n_widths >= 1 && in.n_widths <= kWidthsMaxWidths && int(scale.shape(0)) == in.n_widths, "scale does not fit share");
+        in.padded = (in.m + group - 1) / group * group;
+        const int r = in.r, p = r * (r + 1) / 2;
+        factors_t.assign(size_t(r * in.padded), 0.0), products_t.assign(size_t(p * in.padded), 0.0);
+        for (int64_t j = 0; j < in.m; ++j) {
+            const double* row = factors.data() + j * r;
+            int64_t e = 0;
+            for (int a = 0; a < r; ++a) {
+                factors_t[size_t(a * in.padded + j)] = row[a];
+                for (int c = a; c < r; ++c, ++e) products_t[size_t(e * in.padded + j)] = row[a] * row[c];
+            }
+        }
+        for (int c = 0; c < in.n_widths; ++c) scale_squared.push_back(scale.data()[c] * scale.data()[c]);
+        in.widest = int(std::max_element(scale_squared.begin(), scale_squared.end()) - scale_squared.begin());
+        in.factors = factors.data(), in.psi = psi.data(), in.share = share.data();
+        in.factors_t = factors_t.data(), in.products_t = products_t.data(), in.scale_squared = scale_squared.data();
+    }
+};
+
+// One object after the other, without the GIL; an interrupt leaves Python's own exception set.
+template <class Body>
+void run(int64_t n, int64_t work_size, const Body& body) {
+    bool stopped = false;
+    {
+        nb::gil_scoped_release release;
+        Blocks blocks((n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
+        try {
+            blocks.run(1, [&](Blocks& queue) {
+                AlignedVector<double> work(static_cast<size_t>(work_size));
+                for (int64_t block; queue.next(block);)
+                    for (int64_t i = block * kObjectsPerBlock; i < std::min(n, (block + 1) * kObjectsPerBlock); ++i) body(i, work.data());
+            });
+        } catch (const Interrupted&) {
+            stopped = true;
+        }
+    }
+    if (stopped) throw nb::python_error();
+}
+
+}  // namespace
+
+void bind_widths(nb::module_& m) {
+    m.attr("widths_max_rank") = kWidthsMaxRank;
+    m.attr("widths_max_widths") = kWidthsMaxWidths;
+    m.def(
+        "widths_posterior",
+        [](Output weight, Output squared, const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi,
+           const Vector& share, const Vector& scale, int max_steps, double tolerance, const std::string& level) {
+            const WidthsKernels& kernels = choose(level);
+            const Model model(residual, sigma, factors, psi, share, scale, kernels.group);
+            require(weight.size() == residual.size() && squared.size() == residual.size(), "the results do not fit residual");
+            const int64_t width = model.in.m;
+            run(int64_t(residual.shape(0)), kernels.posterior_work(model.in), [&](int64_t i, double* work) {
+                kernels.posterior(model.in, residual.data() + i * width, sigma.data() + i * width, max_steps, tolerance, work,
+                                  weight.data() + i * width, squared.data() + i * width);
+            });
+        },
+        "weight"_a, "squared"_a, "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "max_steps"_a, "tolerance"_a,
+        "level"_a);
+    m.def(
+        "widths_log_likelihood",
+        [](Output out, const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi, const Vector& share,
+           const Vector& scale, const Cube& positions, const std::string& level) {
+            const WidthsKernels& kernels = choose(level);
+            const Model model(residual, sigma, factors, psi, share, scale, kernels.group);
+            const int64_t count = int64_t(positions.shape(1)), r = model.in.r, width = model.in.m;
+            require(positions.shape(0) == residual.shape(0) && int64_t(positions.shape(2)) == r, "positions do not fit residual");
+            require(count >= 1 && out.size() == residual.shape(0) * size_t(count), "out does not fit positions");
+            run(int64_t(residual.shape(0)), kernels.likelihood_work(model.in, count), [&](int64_t i, double* work) {
+                kernels.log_likelihood(model.in, residual.data() + i * width, sigma.data() + i * width, positions.data() + i * count * r,
+                                       count, work, out.data() + i * count);
+            });
+        },
+        "out"_a, "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "positions"_a, "level"_a);
+}
+
+}  // namespace badac
