@@ -58,6 +58,16 @@ def log_probability(observed: npt.NDArray[np.bool_], share: FloatArray) -> Float
     return np.asarray(present @ (np.log(share) - np.log1p(-share)).T + np.log1p(-share).sum(axis=1))
 
 
+def shares(observed: npt.NDArray[np.bool_], label: IntArray, n_classes: int) -> FloatArray:
+    """Return (k, m): the share of each class's members that were observed at each point, half a member added on both sides."""
+    count = np.bincount(label, minlength=n_classes).astype(np.float64)
+    return (_seen(observed, label, n_classes) + 0.5) / (count[:, None] + 1.0)
+
+
+def _seen(observed: npt.NDArray[np.bool_], label: IntArray, n_classes: int) -> FloatArray:
+    return np.stack([observed[label == number].sum(axis=0) for number in range(n_classes)]).astype(np.float64)
+
+
 def learn_missingness(
     observed: npt.NDArray[np.bool_],
     label: IntArray,
@@ -86,8 +96,8 @@ def learn_missingness(
     if observed.all():
         return Missingness.ignored()
     count = np.bincount(label, minlength=classes).astype(np.float64)
-    seen = np.stack([observed[label == number].sum(axis=0) for number in range(classes)]).astype(np.float64)
-    share = (seen + 0.5) / (count[:, None] + 1.0)
+    seen = _seen(observed, label, classes)
+    share = shares(observed, label, classes)
     own = label[rows]
     factor = log_probability(observed[rows], share)
     without = (seen[own] - observed[rows] + 0.5) / count[own][:, None]

@@ -28,6 +28,7 @@ from badac.classes.factor import Factor
 from badac.classes.growth import Curve
 from badac.classes.mixture import Mixture
 from badac.classes.plan import Plan
+from badac.classes.pointwise import Pointwise
 from badac.classes.process import Process
 from badac.classes.shape import Shape
 from badac.classes.tails import Tails
@@ -35,6 +36,8 @@ from badac.coarsening import Coarsening
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
 from badac.missingness import Missingness
+from badac.opinions import Opinions
+from badac.stacking import Stacking
 
 FORMAT_VERSION = 1
 _MAGIC = b"BADAC\x00"
@@ -49,9 +52,14 @@ STORABLE: dict[str, type] = {
         classes.Surroundings,
         classes.Population,
         classes.Template,
+        classes.Subclasses,
+        classes.Division,
         classes.ClassReport,
         classes.Candidate,
         Coarsening,
+        Opinions,
+        Stacking,
+        Pointwise,
         Plan,
         Shape,
         Curves,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +12,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from badac.anomalies import AnomalyModel, Deviations, Known
-from badac.classes import ClassModel, ClassReport, Surroundings
+from badac.classes import Auto, ClassModel, ClassReport, Surroundings
 from badac.coarsening import Coarsening, relative_noise
 from badac.data.measurements import Measurements, concatenate
 from badac.diagnostics import Diagnosis, diagnose
-from badac.estimators.choices import ANOMALY_MODELS, CLASS_MODELS, NOISE_MODELS, choose
+from badac.estimators.choices import (
+    ANOMALY_MODELS,
+    NOISE_MODELS,
+    choose,
+    choose_class_models,
+    choose_nuisance,
+)
 from badac.estimators.door import to_labels, to_measurements, warn_if_errors_are_missing
 from badac.estimators.fitting import Fitted, fit_classes, trust
 from badac.evidence import log_evidence
@@ -23,6 +30,7 @@ from badac.explain import Explanation, explain
 from badac.learned import learn_noise
 from badac.missingness import Missingness
 from badac.noise import Noise
+from badac.opinions import Opinions
 from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
 from badac.pvalues import Calibration, Strata, keep_back, noise_level
 from badac.ranking import Ranking, strangest_first
@@ -39,10 +47,12 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    class_model : {"auto", "population", "instances", "template", "gp"} or ClassModel
+    class_model : {"auto", "population", "instances", "template", "subclasses", "gp"} or ClassModel
         What a class is. "population": a density of true curves learned through the members' noise. "instances": every
-        member is a curve, flat prior (the paper's equation). "template": one Gaussian. "gp": a Gaussian process, for
-        irregular points. "auto": population, instances or template for each class, by leave-one-out evidence.
+        member is a curve, flat prior (the paper's equation). "template": one Gaussian. "subclasses": populations within a
+        class, as many as the evidence asks for. "gp": a Gaussian process, for irregular points. "auto": population,
+        instances or template for each class, by leave-one-out evidence. A mapping from labels to models gives
+        classes models of their own (one parametric, say), "auto" where it says nothing.
     noise : {"gaussian"} or Noise
         How measurements scatter.
     anomaly : {"auto", "tophat", "broad", "contamination", "evidence"} or AnomalyModel
@@ -53,6 +63,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Prior probabilities of the known classes; the training frequencies by default.
     anomaly_prior : float
         Prior probability that an object belongs to no known class.
+    nuisance : None, mapping, or one or several of `badac.nuisance`
+        What is unknown of each new object and integrated out: ``{"gain": 0.1, "offset": 0.3, "shift": 0.05}`` gives the
+        standard deviations of a factor and of a constant on its values, and the largest shift of its coordinates.
     n_jobs : int, optional
         Threads; None is one, -1 all cores.
     random_state : int, RandomState or None
@@ -72,6 +85,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_log_prior_ : (k,)
     coarsening_ : Coarsening
         The exponent of the evidence in the probabilities: 1 unless left-out training objects ask for less.
+    opinions_ : Opinions or None
+        With ``class_model="auto"``: other kinds of class models that have a say in the probabilities, where left-out
+        training objects gain by it (`badac.opinions`).
     anomaly_model_ : AnomalyModel or None
     noise_ : Noise
         The noise model, with what it left open learned from the training objects.
@@ -97,6 +113,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_log_prior_: FloatArray
     coarsening_: Coarsening
     missingness_: Missingness
+    opinions_: Opinions | None
     anomaly_model_: AnomalyModel | None
     noise_: Noise
     fitted_with_errors_: bool
@@ -108,7 +125,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        class_model: str | ClassModel = "auto",
+        class_model: str | ClassModel | Mapping[Any, str | ClassModel] = "auto",
         noise: str | Noise = "gaussian",
         anomaly: str | AnomalyModel = "auto",
         priors: Any = None,
@@ -169,9 +186,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"`anomaly_prior` must be between 0 and 1: got {self.anomaly_prior!r}.")
         if self.missingness not in ("learn", "ignore"):
             raise ValueError(f"`missingness` must be 'learn' or 'ignore': got {self.missingness!r}.")
-        if self.nuisance is not None:
-            raise ValueError(f"`nuisance` must be None: got {self.nuisance!r}.")
-        class_model = choose("class_model", self.class_model, CLASS_MODELS, ClassModel)
+        nuisance = choose_nuisance(self.nuisance)
         noise_model = choose("noise", self.noise, NOISE_MODELS, Noise)
         anomaly = choose("anomaly", self.anomaly, ANOMALY_MODELS, AnomalyModel)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -185,9 +200,12 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
         index = index.astype(np.int64)
+        class_models = choose_class_models(self.class_model, classes.tolist())
         surroundings = Surroundings.of(objects)
         noise = learn_noise(noise_model, objects, index, rng)
-        fitted = fit_classes(class_model, objects, index, classes.tolist(), noise, rng, surroundings, kept)
+        fitted = fit_classes(
+            class_models, objects, index, classes.tolist(), noise, rng, surroundings, kept, nuisance
+        )
         models, tried = (tuple(column) for column in zip(*fitted, strict=True))
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
         known = Known(objects, index, models, log_prior, self.anomaly_prior, noise, surroundings)
@@ -196,9 +214,17 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_models_ = models
         self.class_report_ = ClassReport(tuple(classes.tolist()), tried) if any(tried) else None
         self.class_log_prior_ = log_prior
-        self.coarsening_, self.missingness_ = trust(
-            known, rng, n_threads(self.n_jobs), use_gaps=self.missingness == "learn"
+        trusted = trust(
+            known,
+            rng,
+            n_threads(self.n_jobs),
+            use_gaps=self.missingness == "learn",
+            # Other models know nothing of a nuisance, nor of a formula.
+            ask_others=all(isinstance(one, Auto) for one in class_models)
+            and all(one.idle for one in nuisance),
         )
+        self.coarsening_, self.missingness_ = trusted.coarsening, trusted.missingness
+        self.opinions_ = trusted.opinions
         self.anomaly_model_ = None if anomaly is None else anomaly.fit(known, rng)
         self.surroundings_ = surroundings
         self.fitted_with_errors_ = objects.has_errors
@@ -323,6 +349,10 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return log_evidence(self.class_models_, objects, n_threads=n_threads(self.n_jobs))
 
     def _log_posterior(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
+        if self.opinions_ is not None:
+            threads, scale = n_threads(self.n_jobs), self.surroundings_.scale
+            told = self.opinions_.apply(objects, evidence, scale, self.missingness_, n_threads=threads)
+            return log_posterior(told, self.class_log_prior_)
         noise = relative_noise(objects, self.surroundings_.scale) if objects.has_errors else None
         gaps = self.missingness_.log_factor(objects.observed)
         return log_posterior(self.coarsening_.apply(evidence, noise) + gaps, self.class_log_prior_)

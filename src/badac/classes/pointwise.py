@@ -1,0 +1,101 @@
+"""A class whose points know nothing of each other: at each point the members are the curves, on their own.
+
+    log P(d | class) = sum_j log 1/(n_j + 1) [ sum_i N(d_j ; y_ij , sigma_dj^2 + sigma_ij^2 + h_j^2) + broad_j(d_j) ]
+
+over the ``n_j`` members that were observed at the point, with the width ``h_j`` of a kernel density estimate; a broad
+prior member keeps what no member showed from being impossible. Points of one object are not independent, so its
+probabilities are far too sure, and it is no class model to use alone. But it is never misled by a Gaussian shape or by a
+missing neighbour, and one strange point cannot outvote the others: worth hearing among several opinions (`badac.opinions`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from badac.classes.model import FloatArray, Surroundings, refuse_own_points
+from badac.data.measurements import Measurements
+from badac.noise.model import Noise, log_mixture
+
+_BROAD = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Pointwise:
+    """Each point on its own.
+
+    Parameters
+    ----------
+    width : float
+        Of the kernel, in units of the point's spread in all training objects; it shrinks with the members' number as
+        n^(-1/5).
+
+    Attributes
+    ----------
+    curves : Measurements
+        (k + 1, m), after `fit`: the members, widened, and the broad prior member last.
+    own : Measurements
+        (k, m), the members as they were.
+    noise : Noise
+    """
+
+    width: float = 0.3
+    curves: Measurements | None = None
+    own: Measurements | None = None
+    noise: Noise | None = None
+
+    def fit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        surroundings: Surroundings | None = None,
+    ) -> Self:
+        del rng
+        refuse_own_points(members, "Pointwise")
+        if members.covariance is not None:
+            raise ValueError(
+                "Pointwise takes every point on its own, and these objects have a covariance between points. "
+                'Use class_model="population".'
+            )
+        around = Surroundings.of(members) if surroundings is None else surroundings
+        seen = members.observed
+        kernel = self.width * around.scale * np.maximum(seen.sum(axis=0), 1) ** -0.2
+        values = np.vstack([np.where(seen, members.values, around.centre), around.centre])
+        sigma = np.vstack([np.hypot(np.where(seen, members.sigma, 0.0), kernel), _BROAD * around.scale])
+        return replace(
+            self,
+            curves=Measurements(values, sigma),
+            own=members,
+            noise=noise,
+        )
+
+    def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        assert self.curves is not None and self.own is not None and self.noise is not None, "fit first"
+        out = np.zeros(objects.n_objects)
+        observed = self.own.observed
+        for point in range(objects.n_points):
+            there = self.curves[np.append(observed[:, point], True)].points([point])
+            out += log_mixture(self.noise, objects.points([point]), there, n_threads=n_threads)
+        return out
+
+    def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
+        """Exact, but for the width of the kernel, which was set with the member."""
+        assert self.curves is not None and self.own is not None and self.noise is not None, "fit first"
+        out = np.zeros(self.own.n_objects)
+        observed = self.own.observed
+        for point in range(self.own.n_points):
+            rows = np.flatnonzero(observed[:, point])
+            place = np.arange(len(rows))
+            there = self.curves[np.append(rows, self.own.n_objects)].points([point])
+            out[rows] += log_mixture(
+                self.noise,
+                self.own[rows].points([point]),
+                there,
+                log_weights=np.full(len(rows) + 1, -np.log(max(len(rows), 1))),
+                skip=place,
+                n_threads=n_threads,
+            )
+        return out
