@@ -5,7 +5,7 @@ Evidence is the weighted mean of those matches. The anomaly is one more class. B
 you look at first.
 """
 
-from badac import anomalies, classes, metrics, noise
+from badac import anomalies, classes, metrics, noise, nuisance
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier, MissingErrorsWarning
 from badac.ranking import Ranking
@@ -23,5 +23,6 @@ __all__ = [
     "load",
     "metrics",
     "noise",
+    "nuisance",
     "save",
 ]

@@ -2,7 +2,8 @@ r"""Model files: arrays plus a JSON header, versioned and checksummed. Loading r
 
 Layout: ``BADAC\0`` magic, format version (uint32), header length (uint64), SHA-256 of all that follows, the JSON header,
 the arrays' raw bytes one after the other. The header describes the model as a tree: plain JSON values, arrays by number,
-and dataclasses by a name that must be in the table `STORABLE` below. Files are written to a temporary name and renamed, so
+and dataclasses by a name that must be in the table `STORABLE` below. A function of yours (a parametric class) is stored by its
+name alone: whoever loads the model passes the function itself. Files are written to a temporary name and renamed, so
 that an interrupted save leaves the old file as it was.
 """
 
@@ -15,13 +16,16 @@ import math
 import os
 import struct
 import tempfile
+import types
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
-from badac import anomalies, classes, noise
+from badac import anomalies, classes, noise, nuisance
 from badac.classes.bandwidth import Curves
 from badac.classes.basis import Basis
 from badac.classes.factor import Factor
@@ -66,6 +70,11 @@ STORABLE: dict[str, type] = {
         Tails,
         Factor,
         Mixture,
+        classes.Parametric,
+        classes.LinearModel,
+        classes.Expansion,
+        nuisance.Calibration,
+        nuisance.Shift,
         classes.GaussianProcess,
         classes.IrregularPopulation,
         Missingness,
@@ -141,8 +150,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote; refuse anything else with a `ModelFileError` that says why."""
+def load(path: str | os.PathLike[str], *, functions: Sequence[Callable[..., Any]] = ()) -> Any:
+    """Read a model that `save` wrote; refuse anything else with a `ModelFileError` that says why.
+
+    Parameters
+    ----------
+    path : path
+    functions : functions, optional
+        Those of the model's parametric classes, of the names they had when it was saved: the file holds no code.
+    """
     data = Path(path).read_bytes()
     if not data.startswith(_MAGIC):
         hint = " It looks like a pickle, which badac never loads." if data[:1] == b"\x80" else ""
@@ -165,8 +181,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         header = json.loads(bytes(body[:header_length]))
         arrays = _read_arrays(header["arrays"], body[header_length:])
         tree = header["tree"]
-        model = ESTIMATORS[tree["estimator"]](**_decode(tree["params"], arrays))
-        for name, value in _decode(tree["state"], arrays).items():
+        known = {_name(function): function for function in functions}
+        model = ESTIMATORS[tree["estimator"]](**_decode(tree["params"], arrays, known))
+        for name, value in _decode(tree["state"], arrays, known).items():
             setattr(model, name, value)
     except ModelFileError:
         raise
@@ -210,10 +227,25 @@ def _encode(value: Any, arrays: list[npt.NDArray[Any]], where: str) -> Any:
     if STORABLE.get(name) is type(value) and dataclasses.is_dataclass(value):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         return {"part": name, "fields": {k: _encode(v, arrays, f"{where}.{k}") for k, v in fields.items()}}
+    family = getattr(getattr(value, "dist", None), "name", None)
+    if family is not None and isinstance(
+        getattr(stats, family, None), stats.rv_continuous | stats.rv_discrete
+    ):
+        return {
+            "distribution": family,
+            "args": _encode(tuple(value.args), arrays, where),
+            "kwds": _encode(value.kwds, arrays, where),
+        }
+    if isinstance(value, types.FunctionType) and value.__name__ != "<lambda>":
+        return {"function": _name(value)}
     raise TypeError(
         f"{where} cannot be stored in a model file: got {type(value).__module__}.{name}. "
-        "Only badac's own models, numbers, strings and numeric arrays can."
+        "Only badac's own models, named functions, scipy.stats distributions, numbers, strings and numeric arrays can."
     )
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__qualname__", function)).rpartition("<locals>.")[2]
 
 
 def _keep(array: npt.NDArray[Any], arrays: list[npt.NDArray[Any]], where: str) -> int:
@@ -245,8 +277,8 @@ def _read_arrays(specs: list[dict[str, Any]], payload: memoryview) -> list[npt.N
     return arrays
 
 
-def _decode(value: Any, arrays: list[npt.NDArray[Any]]) -> Any:
-    """Undo `_encode`."""
+def _decode(value: Any, arrays: list[npt.NDArray[Any]], known: Mapping[str, Callable[..., Any]]) -> Any:
+    """Undo `_encode`; `known` functions by their names."""
     if not isinstance(value, dict):
         return value
     if "float" in value:
@@ -254,13 +286,27 @@ def _decode(value: Any, arrays: list[npt.NDArray[Any]]) -> Any:
     if "array" in value:
         return arrays[value["array"]]
     if "list" in value:
-        return [_decode(item, arrays) for item in value["list"]]
+        return [_decode(item, arrays, known) for item in value["list"]]
     if "tuple" in value:
-        return tuple(_decode(item, arrays) for item in value["tuple"])
+        return tuple(_decode(item, arrays, known) for item in value["tuple"])
     if "dict" in value:
-        return {_decode(k, arrays): _decode(v, arrays) for k, v in value["dict"]}
+        return {_decode(k, arrays, known): _decode(v, arrays, known) for k, v in value["dict"]}
+    if "function" in value:
+        if value["function"] not in known:
+            raise ModelFileError(
+                f"the model needs your function {value['function']!r}, which a file cannot hold: load it with "
+                f"badac.load(path, functions=[{value['function']}])."
+            )
+        return known[value["function"]]
+    if "distribution" in value:
+        family = getattr(stats, value["distribution"], None)
+        if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
+            raise ModelFileError(
+                f"the file names a distribution that scipy.stats has not: {value['distribution']!r}."
+            )
+        return family(*_decode(value["args"], arrays, known), **_decode(value["kwds"], arrays, known))
     cls = STORABLE[value["part"]]
-    given = {name: _decode(item, arrays) for name, item in value["fields"].items()}
+    given = {name: _decode(item, arrays, known) for name, item in value["fields"].items()}
     expected = {field.name for field in dataclasses.fields(cls)}
     if set(given) != expected:
         raise ModelFileError(

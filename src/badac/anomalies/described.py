@@ -26,6 +26,7 @@ from badac.classes.population import Population
 from badac.classes.sites import believed, gaussian_sites, is_plain, see
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
+from badac.nuisance.model import active, innermost
 
 _MEMBERS_PER_COMPONENT = 20
 _MOST_COMPONENTS = 16
@@ -63,7 +64,14 @@ def describe(
     rng: np.random.Generator,
     around: Surroundings,
 ) -> Described:
-    """Take the description from a class model that has one, or learn it from the members."""
+    """Take the description from a class model that has one, or learn it from the members.
+
+    Objects of a class with a nuisance may come with one each: the description is learned from members spoiled at random.
+    """
+    at_work = active(model)
+    for wrapper in at_work:
+        members = wrapper.spoiled(members, rng)
+    model = Population() if at_work else innermost(model)
     chosen = model.chosen if isinstance(model, Auto) else model
     population = chosen if isinstance(chosen, Population) else Population()
     if population.density is None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from badac.anomalies import AnomalyModel, Broad, Contamination, Deviations, TopHat
-from badac.classes import Auto, ClassModel, GaussianProcess, Instances, Population, Template
+from badac.classes import Auto, ClassModel, GaussianProcess, Instances, Population, Subclasses, Template
 from badac.noise import AutoNoise, Correlated, Gaussian, Noise, Outliers, Poisson, Student
+from badac.nuisance import Calibration, Nuisance, Shift
 
 CLASS_MODELS: dict[str, Callable[[], ClassModel]] = {
     "auto": Auto,
     "instances": Instances,
     "population": Population,
     "template": Template,
+    "subclasses": Subclasses,
     "gp": GaussianProcess,
 }
 NOISE_MODELS: dict[str, Callable[[], Noise]] = {
@@ -45,3 +47,44 @@ def choose(parameter: str, value: Any, table: dict[str, Callable[[], Any]], prot
             f"{protocol.__name__}: got {value!r}."
         )
     return value
+
+
+def choose_class_models(value: Any, labels: Sequence[Any]) -> list[ClassModel]:
+    """Return one class model per label: the same for all, or by a mapping from labels; "auto" where that says nothing."""
+    if not isinstance(value, Mapping):
+        return [choose("class_model", value, CLASS_MODELS, ClassModel)] * len(labels)
+    unknown = [name for name in value if name not in labels]
+    if unknown:
+        raise ValueError(
+            f"`class_model` must map labels of training objects: got {unknown[0]!r}, which none of them has. "
+            f"Labels: {', '.join(map(repr, labels))}."
+        )
+    return [choose("class_model", value.get(name, "auto"), CLASS_MODELS, ClassModel) for name in labels]
+
+
+def choose_nuisance(value: Any) -> tuple[Nuisance, ...]:
+    """Return the wrappers, innermost first, that a parameter names with their widths, or that it holds."""
+    if value is None:
+        return ()
+    if isinstance(value, Mapping):
+        unknown = [name for name in value if name not in ("gain", "offset", "shift")]
+        if unknown:
+            raise ValueError(
+                f"`nuisance` must give widths of 'gain', 'offset' and 'shift': got {unknown[0]!r}. "
+                "Example: nuisance={'gain': 0.1, 'offset': 0.3}."
+            )
+        found: list[Nuisance] = []
+        if "gain" in value or "offset" in value:
+            found.append(Calibration(value.get("gain", 0.0), value.get("offset", 0.0)))
+        if "shift" in value:
+            found.append(Shift(value["shift"]))
+        return tuple(found)
+    given = value if isinstance(value, list | tuple) else (value,)
+    for one in given:
+        if isinstance(one, type) or not isinstance(one, Nuisance):
+            raise ValueError(
+                f"`nuisance` must be None, widths such as {{'gain': 0.1, 'offset': 0.3, 'shift': 0.05}}, or badac.nuisance "
+                f"models: got {one!r}."
+            )
+    # A shift moves what it wraps: a calibration goes with it, but does not carry it.
+    return tuple(sorted(given, key=lambda one: isinstance(one, Shift)))

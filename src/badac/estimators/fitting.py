@@ -66,7 +66,8 @@ def fit_classes(
         model = class_model.fit(learned_from, own_noise, rng, surroundings)
         report: tuple[Candidate, ...] = ()
         if isinstance(model, Auto) and model.chosen is not None:
-            model, report = model.chosen, model.report
+            report = model.report
+            model = model.chosen
         for wrapper in nuisance:
             model = wrapper.wrap(model, members, learned_from)
         fitted.append((model, report))

@@ -108,8 +108,11 @@ class Calibration:
             )
         return self.wrap(self.of.fit(self.prepared(members, noise), noise, rng, surroundings), members)
 
-    def wrap(self, model: ClassModel, members: Measurements) -> Self:
-        return replace(self, of=model, members=members)
+    def wrap(
+        self, model: ClassModel, members: Measurements, learned_from: Measurements | None = None
+    ) -> Self:
+        # What prepared the members (an alignment) is another wrapper's business: to this one they are as prepared.
+        return replace(self, of=model, members=members if learned_from is None else learned_from)
 
     def spoiled(self, members: Measurements, rng: np.random.Generator) -> Measurements:
         gain = np.maximum(1.0 + self.gain * rng.standard_normal(members.n_objects), _SMALLEST_GAIN)

@@ -33,8 +33,13 @@ class Nuisance(Protocol):
     def prepared(self, members: Measurements, noise: Noise) -> Measurements:
         """Return the members as the class should learn them: as they are, unless asked otherwise."""
 
-    def wrap(self, model: ClassModel, members: Measurements) -> Self:
-        """Return this nuisance around a fitted class model; `members` are the training objects as they were measured."""
+    def wrap(
+        self, model: ClassModel, members: Measurements, learned_from: Measurements | None = None
+    ) -> Self:
+        """Return this nuisance around a fitted class model.
+
+        `members` are the training objects as they were measured, `learned_from` the same as they were prepared.
+        """
 
     def spoiled(self, members: Measurements, rng: np.random.Generator) -> Measurements:
         """Return the members as they might have come with a nuisance of their own each."""
@@ -60,6 +65,16 @@ def innermost(model: ClassModel) -> ClassModel:
     while isinstance(model, Nuisance) and model.of is not None:
         model = model.of
     return model
+
+
+def active(model: ClassModel) -> tuple[Nuisance, ...]:
+    """Return the wrappers around a class model that have a width, the innermost first."""
+    found: tuple[Nuisance, ...] = ()
+    while isinstance(model, Nuisance) and model.of is not None:
+        if not model.idle:
+            found = (model, *found)
+        model = model.of
+    return found
 
 
 def left_out(

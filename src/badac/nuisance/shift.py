@@ -86,15 +86,17 @@ class Shift:
         if self.of is None:
             raise ValueError("a Shift wraps a class model: give it one, Shift(width, of=Population()).")
         learned_from = self.prepared(members, noise)
-        made = self.wrap(self.of.fit(learned_from, noise, rng, surroundings), members)
-        return replace(made, learned_from=learned_from) if self.align else made
+        return self.wrap(self.of.fit(learned_from, noise, rng, surroundings), members, learned_from)
 
-    def wrap(self, model: ClassModel, members: Measurements) -> Self:
+    def wrap(
+        self, model: ClassModel, members: Measurements, learned_from: Measurements | None = None
+    ) -> Self:
         self._check(members)
-        return replace(self, of=model, members=members)
+        return replace(self, of=model, members=members, learned_from=learned_from if self.align else None)
 
     def spoiled(self, members: Measurements, rng: np.random.Generator) -> Measurements:
-        if members.at is None or members.own_points:
+        # Members that had to be aligned are spoiled as they are.
+        if members.at is None or members.own_points or self.align:
             return members
         size = members.n_objects
         drawn = rng.uniform(-1, 1, size) if self.shape == "uniform" else rng.standard_normal(size)
