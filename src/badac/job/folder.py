@@ -15,6 +15,7 @@ from pathlib import Path
 
 OURS = frozenset(
     {"report.html", "ranking.parquet", "ranking.csv", "summary.json", "model.badac", "curves", "digits"}
+    | {"verdicts", "bad_rows.csv"}
     | {f"{name}.{form}" for name in ("train", "new", "truth") for form in ("csv", "parquet")}
 )
 """What a folder of results may hold; one with anything else is not replaced."""

@@ -44,6 +44,12 @@ class Found:
         Objects that can be told from the known classes at that share.
     expected_false_alarms : float
     seconds : float
+    n_judged : int or None
+        Objects that were judged, where `verdicts` are only the strangest of them.
+    called : dict or None
+        How many of those were called what.
+    parts : str
+        Folder with the verdicts of all of them, a file for each part of the data.
     """
 
     model: BADACClassifier
@@ -57,10 +63,20 @@ class Found:
     expected_false_alarms: float
     seconds: float
     command: str = field(default="")
+    n_judged: int | None = None
+    called: dict[str, int] | None = None
+    parts: str = ""
+
+    @property
+    def n_objects(self) -> int:
+        """How many objects were judged."""
+        return len(self.verdicts) if self.n_judged is None else self.n_judged
 
     @property
     def counts(self) -> dict[str, int]:
         """How many objects were called what, by the most probable known class."""
+        if self.called is not None:
+            return self.called
         best = np.bincount(self.verdicts.proba.argmax(axis=1), minlength=len(self.model.classes_))
         return {str(name): int(n) for name, n in zip(self.model.classes_.tolist(), best, strict=True)}
 
@@ -71,7 +87,7 @@ class Found:
             "schema": "badac.rank/1",
             "command": self.command,
             "source": self.source,
-            "n_objects": len(self.verdicts),
+            "n_objects": self.n_objects,
             "classes": self.counts,
             "fdr": self.fdr,
             "discoveries": self.n_discoveries,
