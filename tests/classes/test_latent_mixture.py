@@ -115,9 +115,9 @@ def test_the_shape_follows_the_population() -> None:
 
 
 def test_components_grow_with_the_members() -> None:
-    assert Shape("mixture", 8).for_members(2000, 1000) == Shape("mixture", 11)
-    assert Shape("mixture", 8).for_members(4000, 1000) == Shape("mixture", 8, copies=2)
-    assert Shape("mixture", 32).for_members(10**6, 1000) == Shape("mixture", 32, copies=2)
+    assert Shape("mixture", 8).for_members(1500, 1000) == Shape("mixture", 10)
+    assert Shape("mixture", 8).for_members(4000, 1000) == Shape("mixture", 16, copies=2)
+    assert Shape("mixture", 32).for_members(10**6, 1000) == Shape("mixture", 40, copies=2)
     assert Shape("gaussian").for_members(10**6, 1000) == Shape("gaussian")
 
 

@@ -29,6 +29,7 @@ from badac.noise.model import IntArray
 
 BANDWIDTHS = (0.1, 0.2, 0.35, 0.6, 1.0)
 _MOST_CURVES = 2000
+_SETTLED = 1e-6
 _PAIRS_PER_BLOCK = 1 << 19
 
 
@@ -113,5 +114,7 @@ def best_weights(log_evidence: FloatArray, *, steps: int = 200) -> FloatArray:
     for _ in range(steps):
         share = relative * weights
         share /= share.sum(axis=1, keepdims=True)
-        weights = (share.sum(axis=0) + 1.0 / width) / (n + 1.0)
+        before, weights = weights, (share.sum(axis=0) + 1.0 / width) / (n + 1.0)
+        if np.abs(weights - before).max() < _SETTLED:
+            break
     return np.asarray(weights)

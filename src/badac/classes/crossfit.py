@@ -20,7 +20,9 @@ from badac.classes.mixture import Mixture, logsumexp_rows
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.plan import Plan
 from badac.classes.tails import Tails
+from badac.classes.wild import without
 from badac.data.measurements import Measurements
+from badac.data.validation import BoolArray
 
 _FOLDS = 5
 _SMALL = 400
@@ -39,10 +41,13 @@ def leave_out_evidence(
     learn: Learn,
     *,
     refit: bool = False,
+    wild: BoolArray | None = None,
+    widest: Surroundings | None = None,
 ) -> tuple[FloatArray, Tails]:
     """Evidence of each member under the class learned from others, and the widths that this evidence asks for.
 
-    `refit` learns the class again without each part of the members, however large it is.
+    `refit` learns the class again without each part of the members, however large it is. Values that are `wild`
+    (`badac.classes.wild`) are not learned from, but asked about; the widths are then those of `widest`.
 
     Returns
     -------
@@ -53,14 +58,16 @@ def leave_out_evidence(
     n = members.n_objects
     if n == 1:
         return np.array([-np.inf]), Tails.none(members.n_points)
-    every = Tails.all(around)
+    every = Tails.all(around if widest is None else widest)
+    trusted = without(members, wild)
     if n > _SMALL and not refit:
         some = (
             members[np.sort(rng.choice(n, _TO_WEIGH_WITH, replace=False))] if n > _TO_WEIGH_WITH else members
         )
         tails = every.screened().weighted(every.screened().log_evidence_by_width(some, factor, density))
-        if len(tails.weights) > 1:
-            tails = every.weighted(every.log_evidence_by_width(some, factor, density))
+        if len(tails.weights) > 1 or wild is not None:
+            by_width = every.log_evidence_by_width(some, factor, density)
+            tails = every.weighted(by_width, keep_widest=wild is not None)
         latent = project(members, factor.mean, factor.factors, factor.psi)
         if isinstance(density, Mixture):
             own = without_own_share(latent, density)
@@ -70,13 +77,15 @@ def leave_out_evidence(
             wider = Tails(tails.variances[1:], tails.weights[1:])
             widths = np.column_stack([own, wider.log_evidence_by_width(members, factor, density)])
             own = tails.combine(widths)
-        return np.asarray(own - pull(members, factor, latent)), tails
+        if wild is not None:
+            latent = project(trusted, factor.mean, factor.factors, factor.psi)
+        return np.asarray(own - pull(trusted, factor, latent)), tails
     widths = np.empty((n, len(every.weights)))
     fold = rng.permutation(n) % min(_FOLDS, n)
     for which in range(int(fold.max()) + 1):
-        refitted, shape = learn(members[fold != which], around, plan, rng)
+        refitted, shape = learn(trusted[fold != which], around, plan, rng)
         widths[fold == which] = every.log_evidence_by_width(members[fold == which], refitted, shape)
-    tails = every.weighted(widths)
+    tails = every.weighted(widths, keep_widest=wild is not None)
     kept = np.isin(every.variances[:, 0], tails.variances[:, 0])
     return tails.combine(widths[:, kept]), tails
 
@@ -114,23 +123,22 @@ def pull(members: Measurements, factor: Factor, latent: Latent) -> FloatArray:
     """
     if members.covariance is not None:
         return np.zeros(len(latent))
-    position = latent.posterior[0]
-    augmented = np.column_stack([np.ones(len(position)), position])
-    outer = products(augmented)
-    normal = np.zeros((members.n_points, outer.shape[1]))
+    r = latent.rank + 1
+    normal = np.zeros((members.n_points, r * (r + 1) // 2))
+    augmented = np.ones((len(latent), r))
     for block in blocks(members):
+        augmented[block, 1:] = latent[block].position
         weight = weighted_residuals(members[block], factor.mean, factor.psi)[0]
-        normal += weight.T @ outer[block]
-    r = augmented.shape[1]
+        normal += weight.T @ products(augmented[block])
     scale = np.maximum(normal[:, :1, None], 1e-300)
     inverse = np.linalg.inv(unpack(normal) + 1e-6 * scale * np.eye(r))
     rows, columns = triangle(r)
     folded = inverse[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
-    out = np.empty(len(position))
+    out = np.empty(len(latent))
     for block in blocks(members):
         weight, scaled, _ = weighted_residuals(members[block], factor.mean, factor.psi)
-        left = scaled - weight * (position[block] @ factor.factors.T)
-        leverage = np.clip(weight * (outer[block] @ folded.T), 0.0, 0.7)
+        left = scaled - weight * (augmented[block, 1:] @ factor.factors.T)
+        leverage = np.clip(weight * (products(augmented[block]) @ folded.T), 0.0, 0.7)
         growth = 1.0 / (1.0 - leverage) ** 2 - 1.0
         growth = np.divide(growth, weight, out=growth, where=weight > 0)
         out[block] = 0.5 * np.einsum("ij,ij,ij->i", left, left, growth)

@@ -60,6 +60,11 @@ class Latent:
         covariance, mean, _ = self._under_gaussian
         return mean, unpack(covariance)
 
+    @property
+    def position(self) -> FloatArray:
+        """Mean (n, r) of each object's latent position under ``z ~ N(0, I)``."""
+        return self._under_gaussian[1]
+
     def gaussian_log_evidence(self) -> FloatArray:
         """Return (n,): log P(d) under ``z ~ N(0, I)``."""
         _, mean, log_det = self._under_gaussian
@@ -81,6 +86,11 @@ def blocks(objects: Measurements) -> Iterator[slice]:
     step = max(64, _NUMBERS_PER_BLOCK // max(objects.n_points, 1))
     for start in range(0, objects.n_objects, step):
         yield slice(start, start + step)
+
+
+def sums_of_values(objects: Measurements) -> FloatArray:
+    """Return (n,): the sum of each object's values, block by block."""
+    return np.concatenate([np.nansum(objects.values[block], axis=1) for block in blocks(objects)])
 
 
 def weigh(objects: Measurements, mean: FloatArray, psi: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.cluster.vq import kmeans2
+from scipy.cluster.vq import kmeans2, vq
 
 from badac._kernels import latent_log_evidence, latent_log_match, latent_step
 from badac._kernels.latent import GROUP, inverse, pack, unpack
 from badac.classes.latent import Latent
 from badac.classes.model import FloatArray
 
+_TO_GROUP, _TO_GROUP_EACH = 400, 20
 _LEAST_INFORMATION = 0.02
 _LARGEST_CHANGE = 10.0
 _FLOOR = 1e-6
@@ -97,7 +98,10 @@ def start_mixture(latent: Latent, n_components: int, rng: np.random.Generator) -
     """Start from groups (k-means) of the members' posterior positions."""
     position, covariance = latent.posterior
     n, r = position.shape
-    centres, label = kmeans2(position, n_components, minit="++", rng=rng, iter=8, missing="warn")
+    # Where the groups are, a few members of each tell.
+    few = position[:: max(1, n // max(_TO_GROUP, _TO_GROUP_EACH * n_components))]
+    centres, _ = kmeans2(few, n_components, minit="++", rng=rng, iter=8, missing="warn")
+    label = vq(position, centres)[0]
     used = np.unique(label)
     centres, label = centres[used], np.searchsorted(used, label)
     count = np.bincount(label).astype(np.float64)
@@ -114,7 +118,7 @@ def deconvolve(
     *,
     max_steps: int = 15,
     tolerance: float = 2e-3,
-    pooling: float = 1.0,
+    pooling: float = 0.1,
 ) -> Mixture:
     """Improve a mixture by accelerated EM on the members' latent likelihoods.
 

@@ -26,16 +26,17 @@ from badac.classes.bandwidth import Curves
 from badac.classes.crossfit import leave_out_evidence
 from badac.classes.factor import Factor, expectation_maximisation
 from badac.classes.gaussian_members import as_gaussian
-from badac.classes.latent import Latent, project
+from badac.classes.latent import Latent, project, sums_of_values
 from badac.classes.mixture import Mixture
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.plan import Plan, make_plan
 from badac.classes.rank import Spectrum, seen_clearly
 from badac.classes.reconstruction import reconstruct
 from badac.classes.rotation import common_axes
-from badac.classes.sites import gaussian_sites, is_plain, link_surroundings, see
+from badac.classes.sites import believed, gaussian_sites, is_plain, link_surroundings, see
 from badac.classes.smoothness import smoothed
 from badac.classes.tails import Tails
+from badac.classes.wild import in_units, log_jacobian, unit_of, wild_values, without
 from badac.data.measurements import Measurements
 from badac.noise.model import LinkedNoise, Noise
 
@@ -43,7 +44,7 @@ from badac.noise.model import LinkedNoise, Noise
 _BROAD_WIDTH = 3.0
 MEMBERS_TO_START_FROM = 20_000
 # Of the EM over all members.
-STEPS = 8
+STEPS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,8 @@ class Population:
         Log evidence of each member under the class learned from the others.
     noise : Noise
         Of the objects that it is asked about; `badac.classes.sites` says how other than Gaussian noise works.
+    unit : float
+        Of mean, factors and the root of psi: 1 unless the squares of the values are beyond a float.
     """
 
     rank: int | None = None
@@ -85,6 +88,7 @@ class Population:
     plan: Plan | None = None
     member_evidence: FloatArray | None = None
     noise: Noise | None = None
+    unit: float = 1.0
 
     def fit(
         self,
@@ -93,13 +97,19 @@ class Population:
         rng: np.random.Generator,
         surroundings: Surroundings | None = None,
     ) -> Self:
+        unit = unit_of(members)
+        if unit != 1.0:
+            return self._fit_in_units(unit, members, noise, rng)
         # By what the members are, not by where they stand: every choice by chance is then the same in any order.
-        order = np.argsort(np.nansum(members.values, axis=1), kind="stable")
+        order = np.argsort(sums_of_values(members), kind="stable")
         members = members[order]
-        around = seen_clearly(Surroundings.of(members) if surroundings is None else surroundings, members)
+        wild = wild_values(members) if is_plain(noise) else None
+        trusted = without(members, wild)
+        widest = Surroundings.of(members) if surroundings is None else surroundings
+        around = seen_clearly(widest if wild is None else Surroundings.of(trusted), trusted)
         around = link_surroundings(members, noise, around)
         # Under noise of several widths each point becomes a Gaussian one of the width it seems to have.
-        gaussian, least = as_gaussian(members, noise, around, rng, rank=self.rank)
+        gaussian, least = as_gaussian(trusted, noise, around, rng, rank=self.rank)
         axes = common_axes(gaussian, around)
         if axes is not None:
             gaussian, around = axes.turn(gaussian), axes.turn_surroundings(around)
@@ -110,9 +120,18 @@ class Population:
             # The Gaussian members that the constants belong to: as this factor model sees them.
             sites = gaussian_sites(members, factor, noise, density=density)
             gaussian, constant = sites.objects, sites.log_constant
-        # A count pulls less than the Gaussian that stands for it: its leverage would be overestimated.
         evidence, tails = leave_out_evidence(
-            gaussian, around, plan, factor, density, rng, learn, refit=isinstance(noise, LinkedNoise)
+            gaussian if wild is None else believed(members, noise),
+            around,
+            plan,
+            factor,
+            density,
+            rng,
+            learn,
+            # A count pulls less than the Gaussian that stands for it: its leverage would be overestimated.
+            refit=isinstance(noise, LinkedNoise),
+            wild=wild,
+            widest=None if wild is None else widest,
         )
         if axes is not None:
             factor, density = axes.turn_back(factor, density)
@@ -132,9 +151,17 @@ class Population:
             noise=noise,
         )
 
+    def _fit_in_units(
+        self, unit: float, members: Measurements, noise: Noise, rng: np.random.Generator
+    ) -> Self:
+        """Fit members so large or small that their squares are beyond a float, in units in which they are about one."""
+        fitted = self.fit(in_units(members, unit), noise, rng)
+        evidence = fitted.leave_one_out() - log_jacobian(members, unit)
+        return replace(fitted, unit=unit, member_evidence=evidence)
+
     def latent(self, objects: Measurements) -> Latent:
         """Reduce objects to their likelihoods in the class's latent space."""
-        return see(objects, self.factor, self.noise)
+        return see(in_units(objects, self.unit), self.factor, self.noise)
 
     @property
     def factor(self) -> Factor:
@@ -145,9 +172,10 @@ class Population:
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.density is not None and self.tails is not None, "fit first"
         widths = self.tails.log_evidence_by_width(
-            objects, self.factor, self.density, self.noise, n_threads=n_threads
+            in_units(objects, self.unit), self.factor, self.density, self.noise, n_threads=n_threads
         )
-        return self.tails.combine(widths)
+        evidence = self.tails.combine(widths)
+        return evidence if self.unit == 1.0 else evidence - log_jacobian(objects, self.unit)
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         del n_threads
@@ -157,7 +185,8 @@ class Population:
     def reconstruct(self, objects: Measurements) -> Measurements:
         """Return what each object should have looked like as a member of the class, without noise: mean and sigma."""
         assert self.density is not None, "fit first"
-        return reconstruct(objects, self.factor, self.density)
+        found = reconstruct(in_units(objects, self.unit), self.factor, self.density)
+        return in_units(found, 1.0 / self.unit)
 
 
 def learn(

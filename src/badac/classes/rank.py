@@ -21,7 +21,7 @@ from badac.data.validation import BoolArray
 
 MAX_RANK = 30
 _PATIENCE = 3
-_FOR_A_GUESS = 1500
+_FOR_A_GUESS = 600
 _FULL = 256
 _REPEATED = 0.1
 _FLOORS = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1)
@@ -44,20 +44,26 @@ def moments(members: Measurements, around: Surroundings) -> Moments:
     with hopeless error bars hardly counts, and among good ones all count alike.
     """
     observed = members.observed
-    variance = np.where(observed, members.sigma, 0.0) ** 2
-    values = np.where(observed, members.values, 0.0)
+    if members.complete:
+        variance, values = members.sigma**2, members.values
+    else:
+        variance = np.where(observed, members.sigma, 0.0) ** 2
+        values = np.where(observed, members.values, 0.0)
     # A spread that only serves as a weight need not be known better than some of the members tell.
     some = slice(None, None, max(1, len(values) // _FOR_A_GUESS))
     guess = population_variance(values[some], variance[some], observed[some], around)
-    weight = observed * (guess / (guess + variance))
+    weight = guess / (guess + variance)
+    weight *= observed
     total = weight.sum(axis=0)
-    mean = np.where(total > 0, (weight * values).sum(axis=0) / np.maximum(total, 1e-300), around.centre)
-    residual = weight * (values - mean)
+    sums = np.einsum("ij,ij->j", weight, values)
+    mean = np.where(total > 0, sums / np.maximum(total, 1e-300), around.centre)
+    residual = values - mean
+    residual *= weight
     pairs = weight.T @ weight
     # One pair of members is the least that says something of two points together.
     covariance = residual.T @ residual / np.maximum(pairs, 0.5)
-    squared = np.maximum((weight**2).sum(axis=0), 1e-300)
-    noise = (weight**2 * variance).sum(axis=0) / squared
+    squared = np.maximum(np.diagonal(pairs), 1e-300)
+    noise = np.einsum("ij,ij,ij->j", weight, weight, variance) / squared
     count = total**2 / squared
     # The mean was estimated from the same members.
     covariance *= np.sqrt(np.outer(*(2 * [count / np.maximum(count - 1.0, 0.5)])))

@@ -16,10 +16,10 @@ from badac.classes.latent import Latent
 from badac.classes.mixture import Mixture, averaged, deconvolve, start_mixture
 
 COMPONENTS = (2, 4, 8, 16, 32)
-MOST_COMPONENTS = 64
+MOST_COMPONENTS = 40
 _MEMBERS_PER_COMPONENT = 8
 _CURVES_UP_TO = 1000
-_TO_START_WITH = 2500
+_TO_START_WITH = 8000
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,10 @@ class Shape:
         """
         if self.kind != "mixture" or count <= chosen_with:
             return self
-        total = max(min(self.n_components * np.sqrt(count / chosen_with), MOST_COMPONENTS), self.n_components)
-        copies = 2 if total >= 2 * self.n_components else 1
-        return Shape("mixture", round(total / copies), copies)
+        more = max(min(self.n_components * np.sqrt(count / chosen_with), MOST_COMPONENTS), self.n_components)
+        return Shape("mixture", round(more), 2 if count >= 2 * chosen_with else 1)
 
-    def learn(self, latent: Latent, rng: np.random.Generator, *, max_steps: int = 15) -> Mixture | Curves:
+    def learn(self, latent: Latent, rng: np.random.Generator, *, max_steps: int = 10) -> Mixture | Curves:
         """Learn the density from the members' latent likelihoods."""
         if self.kind == "curves":
             return Curves.of(latent, rng)
@@ -61,12 +60,13 @@ class Shape:
         return averaged([self._learn_mixture(latent, rng, max_steps) for _ in range(self.copies)])
 
     def _learn_mixture(self, latent: Latent, rng: np.random.Generator, max_steps: int) -> Mixture:
-        # Far from the answer a few hundred members a component say all that the next step needs.
+        # Far from the answer a few hundred members a component say all that the next step needs. No fewer: a start that
+        # misses the rare members' components does not find them later.
         few = latent
-        if len(latent) > 2 * _TO_START_WITH:
+        if len(latent) > 1.25 * _TO_START_WITH:
             few = latent[np.sort(rng.choice(len(latent), _TO_START_WITH, replace=False))]
         mixture = deconvolve(few, start_mixture(few, self.n_components, rng), max_steps=max_steps)
-        return mixture if few is latent else deconvolve(latent, mixture, max_steps=5)
+        return mixture if few is latent else deconvolve(latent, mixture, max_steps=3)
 
 
 def candidates(n_members: int, least: int = 1) -> Iterator[Shape]:
@@ -91,7 +91,7 @@ def choose_shape(
     best, best_evidence = Shape("gaussian"), np.full(len(held_out), -np.inf)
     failures = 0
     for shape in candidates(len(members), least):
-        evidence = shape.learn(members, rng, max_steps=8).log_evidence(held_out)
+        evidence = shape.learn(members, rng, max_steps=6).log_evidence(held_out)
         tried[str(shape)] = float(evidence.mean())
         if _is_better(evidence, best_evidence):
             best, best_evidence, failures = shape, evidence, 0

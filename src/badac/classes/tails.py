@@ -54,12 +54,12 @@ class Tails:
         """Return the tails for points in other units: values times `scale` (m,)."""
         return Tails(self.variances * scale**2, self.weights)
 
-    def weighted(self, log_evidence: FloatArray) -> Tails:
+    def weighted(self, log_evidence: FloatArray, *, keep_widest: bool = False) -> Tails:
         """Weigh the widths by the members' left-out evidence under each of them (k, t); the useless ones leave.
 
         All of them leave unless together they gain more than two standard errors of the gain; then a width stays if it
         explains two members or more. A class of a few hundred members has not yet shown all it can
-        do, and keeps a wide one with its share of the prior member.
+        do, and keeps a wide one with its share of the prior member; `keep_widest` keeps the widest in the same way.
         """
         weights = best_weights(log_evidence)
         with np.errstate(divide="ignore"):
@@ -71,6 +71,7 @@ class Tails:
         kept[0] = True
         if len(log_evidence) <= _FEW and len(weights) > _WIDE:
             kept[_WIDE] = True
+        kept[-1] |= keep_widest
         return Tails(self.variances[kept], weights[kept] / weights[kept].sum())
 
     def log_evidence_by_width(
