@@ -11,6 +11,7 @@ from badac.classes.model import ClassModel, Surroundings
 from badac.classes.parametric import LowSampleSizeWarning, Parametric
 from badac.classes.population import Population
 from badac.classes.report import ClassReport
+from badac.classes.shared_conditions import SharedConditions, separate_conditions
 from badac.classes.subclasses import Subclasses
 from badac.classes.template import Template
 
@@ -28,7 +29,9 @@ __all__ = [
     "LowSampleSizeWarning",
     "Parametric",
     "Population",
+    "SharedConditions",
     "Subclasses",
     "Surroundings",
     "Template",
+    "separate_conditions",
 ]

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from badac.anomalies import AnomalyModel, Deviations, Known
-from badac.classes import Auto, ClassModel, ClassReport, Surroundings
+from badac.classes import Auto, ClassModel, ClassReport, Surroundings, separate_conditions
 from badac.coarsening import Coarsening, relative_noise
 from badac.data.measurements import Measurements, concatenate
 from badac.diagnostics import Diagnosis, diagnose
@@ -147,7 +147,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, *, X_err: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, X_err: Any = None, batch: Any = None) -> Self:
         """Learn the classes from labelled noisy objects.
 
         Parameters
@@ -158,9 +158,15 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels.
         X_err : scalar, (m,) or (n, m) array-like, optional
             One standard deviation of each value of an array `X`.
+        batch : (n,) array-like, optional
+            The night, plate or run of each object: what the objects of a batch have in common beyond their classes is taken
+            for shared conditions and subtracted (`badac.classes.separate_conditions`, with its defaults).
         """
         objects = to_measurements(self, X, X_err, reset=True)
-        return self._learn(objects, to_labels(y, objects))
+        label = to_labels(y, objects)
+        if batch is not None:
+            objects = separate_conditions(objects, label, batch).objects
+        return self._learn(objects, label)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, *, X_err: Any = None) -> Self:
         """Add labelled objects; labels not seen before become new classes.
