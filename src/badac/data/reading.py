@@ -22,7 +22,7 @@ from badac.data.files import read_frame
 from badac.data.light_curves import from_long
 from badac.data.losses import Losses
 from badac.data.measurements import Measurements
-from badac.data.validation import FloatArray, as_real
+from badac.data.validation import BoolArray, FloatArray, as_real
 
 # How error columns are named: by an ending of the value's name, or by a beginning in its place.
 ENDINGS = ("_err", "_error", "_sigma", "_unc", "_e", "err")
@@ -230,24 +230,28 @@ def _without_bad_cells(
     values: FloatArray, sigma: FloatArray, wanted: Sequence[str], losses: Losses
 ) -> tuple[FloatArray, FloatArray, Losses]:
     """Make cells without a usable value or error missing, and say so."""
-    measured = ~np.isnan(values)
-    for reason, bad in (
-        ("infinite value", np.isinf(values)),
-        ("no error (NaN) for a measured value", measured & np.isnan(sigma)),
-        ("negative error: it is one standard deviation", measured & (sigma < 0)),
-    ):
-        hit = bad & measured
+    for reason, hit in bad_cells(values, sigma):
         losses = losses.and_also(
             "cells", int(hit.sum()), reason, (f"row {r}, column {wanted[c]}" for r, c in np.argwhere(hit))
         )
         values, sigma = np.where(hit, np.nan, values), np.where(hit, np.inf, sigma)
-        measured &= ~hit
+    measured = ~np.isnan(values)
     exact = int(((sigma == 0) & measured).sum())
     if exact:
         losses = losses.and_note(
             f"{exact} cells have error 0 and count as exact; empty them if 0 means unknown"
         )
     return values, np.where(measured, sigma, np.inf), losses
+
+
+def bad_cells(values: FloatArray, sigma: FloatArray) -> tuple[tuple[str, BoolArray], ...]:
+    """Say which cells (n, m) hold a measurement that cannot be used, a cell for one reason at most."""
+    finite = np.isfinite(values)
+    return (
+        ("infinite value", np.isinf(values)),
+        ("no error (NaN) for a measured value", finite & np.isnan(sigma)),
+        ("negative error: it is one standard deviation", finite & (sigma < 0)),
+    )
 
 
 def _labelled(catalogue: Catalogue, column: Any) -> Catalogue:

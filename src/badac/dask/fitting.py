@@ -1,0 +1,327 @@
+"""Classes of any size, learned from dask partitions: only sums over their members travel.
+
+    survey of all partitions   counts, moments, the range, and at most 20,000 members of each class drawn at random
+    start                      rank, smoothness, shape and a first factor model from those members
+    EM steps                   ``statistics(block)`` of every partition, added up by a tree, then `maximise`
+    finish                     latent density, tails and the rest of the classifier from the members drawn
+
+These are the steps, and the functions, of `badac.classes.population` in memory; there the members drawn are all of a class of
+up to 20,000, and so they are here. The graph holds all steps at once, so the fit is as lazy as everything else: computing it
+gives a fitted `badac.BADACClassifier`. A step that finds the climb at its end passes it on untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from dask import delayed
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from badac.classes import Auto, Population, Surroundings
+from badac.classes.crossfit import leave_out_evidence
+from badac.classes.factor import Climb, FactorSums, all_statistics
+from badac.classes.plan import Plan, make_plan
+from badac.classes.population import MEMBERS_TO_START_FROM, STEPS, Start, learn
+from badac.classes.rank import seen_clearly
+from badac.dask.reduction import tree
+from badac.data.measurements import Measurements, concatenate
+from badac.data.reading import error_columns
+from badac.data.validation import largest, smallest
+from badac.estimators import BADACClassifier
+from badac.estimators.door import to_measurements
+from badac.noise import Gaussian
+from badac.partition import Columns, is_numeric
+
+FloatArray = npt.NDArray[np.float64]
+Members = dict[Any, Measurements]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some members of a class, each with a number drawn at random: those with the smallest numbers stay.
+
+    The smallest of all are the smallest of the smallest, so samples merge in any order and every member has the same chance.
+    """
+
+    members: Measurements
+    draw: FloatArray
+
+    def merged(self, other: Sample, most: int) -> Sample:
+        draw = np.concatenate([self.draw, other.draw])
+        # In the order of the data: a sample of all members is all members as they are.
+        kept = np.sort(np.argsort(draw, kind="stable")[:most])
+        return Sample(concatenate([self.members, other.members])[kept], draw[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What all partitions say of the training objects, before anything is learned.
+
+    Attributes
+    ----------
+    count : dict from label to int
+    sample : dict from label to Sample
+    seen, centre, squares : (m,)
+        Number, mean and summed squared deviation of the values at each point.
+    lower, upper : float
+    """
+
+    count: dict[Any, int]
+    sample: dict[Any, Sample]
+    seen: FloatArray
+    centre: FloatArray
+    squares: FloatArray
+    lower: float
+    upper: float
+
+    @classmethod
+    def of(cls, members: Members, rng: np.random.Generator, n_points: int) -> Survey:
+        count = {name: part.n_objects for name, part in members.items()}
+        sample = {}
+        for name, part in members.items():
+            draw = rng.random(part.n_objects)
+            kept = np.sort(np.argsort(draw, kind="stable")[:MEMBERS_TO_START_FROM])
+            sample[name] = Sample(part[kept], draw[kept])
+        every = [part.values for part in members.values()]
+        values = np.concatenate(every) if every else np.empty((0, n_points))
+        seen = np.count_nonzero(~np.isnan(values), axis=0).astype(np.float64)
+        centre = np.nansum(values, axis=0) / np.maximum(seen, 1.0)
+        squares = np.nansum((values - centre) ** 2, axis=0)
+        return cls(count, sample, seen, centre, squares, smallest(values), largest(values))
+
+    def __add__(self, other: Survey) -> Survey:
+        names = sorted({*self.count, *other.count})
+        sample = {
+            name: self.sample[name].merged(other.sample[name], MEMBERS_TO_START_FROM)
+            if name in self.sample and name in other.sample
+            else (self.sample.get(name) or other.sample[name])
+            for name in names
+        }
+        seen = self.seen + other.seen
+        apart = other.centre - self.centre
+        share = other.seen / np.maximum(seen, 1.0)
+        # Around the mean of each part, so that large values with a small spread keep it (Chan, Golub & LeVeque 1983).
+        return Survey(
+            {name: self.count.get(name, 0) + other.count.get(name, 0) for name in names},
+            sample,
+            seen,
+            self.centre + apart * share,
+            self.squares + other.squares + apart**2 * self.seen * share,
+            min(self.lower, other.lower),
+            max(self.upper, other.upper),
+        )
+
+    @property
+    def surroundings(self) -> Surroundings:
+        spread = np.sqrt(self.squares / np.maximum(self.seen, 1.0))
+        return Surroundings.from_moments(self.centre, spread, self.lower, self.upper)
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """A class on its way: what was drawn, planned and reached so far."""
+
+    members: Measurements
+    around: Surroundings
+    plan: Plan
+    start: Start
+    climb: Climb
+    rng: np.random.Generator
+
+    @classmethod
+    def begin(
+        cls, population: Population, members: Measurements, around: Surroundings, rng: np.random.Generator
+    ) -> Learning:
+        # As in `Population.fit`.
+        members = members[np.argsort(np.nansum(members.values, axis=1), kind="stable")]
+        around = seen_clearly(around, members)
+        plan = make_plan(members, around, rng, rank=population.rank, shape=population.shape)
+        start = Start.of(members, around, plan, rng)
+        climb = Climb.begin(start.factor)
+        return cls(
+            members, around, plan, start, climb if plan.rank > 0 else replace(climb, arrived=True), rng
+        )
+
+    def finish(self, population: Population, count: int) -> Population:
+        factor, density = self.start.finish(self.climb.best, count, self.plan, self.rng)
+        evidence, tails = leave_out_evidence(
+            self.members, self.around, self.plan, factor, density, self.rng, learn
+        )
+        return replace(
+            population,
+            mean=factor.mean,
+            factors=factor.factors,
+            psi=factor.psi,
+            density=density,
+            plan=self.plan,
+            tails=tails,
+            member_evidence=evidence,
+            noise=Gaussian(),
+        )
+
+
+def fit(
+    model: BADACClassifier,
+    X: Any,
+    label: str,
+    *,
+    features: Sequence[str] | None = None,
+) -> Any:
+    """Learn the classes of a dask DataFrame of any size, lazily.
+
+    Parameters
+    ----------
+    model : BADACClassifier
+        Unfitted, with ``noise="gaussian"`` and ``class_model="population"`` (or "auto", which is the same here).
+    X : dask DataFrame
+        One row an object: values, their errors (``name_err``) and the label. Rows without a label are left out.
+    label : str
+        Column of the labels.
+    features : sequence of str, optional
+        Value columns; by default all that have an error column.
+
+    Returns
+    -------
+    Delayed
+        Of a fitted BADACClassifier. Its ``training_`` are the members drawn, at most 20,000 of each class.
+    """
+    population = _population(model)
+    columns = _columns(X, label, features)
+    rng_seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    read = delayed(_members, pure=True)
+    parts = [read(part, columns, label, number) for number, part in enumerate(X.to_delayed())]
+    look = delayed(_surveyed, pure=True)
+    survey = tree(
+        [look(part, [rng_seed, number], len(columns.values)) for number, part in enumerate(parts)], _added, 4
+    )
+    state = delayed(_begin, pure=True)(population, survey, rng_seed)
+    sums, advance = delayed(_sums, pure=True), delayed(_advance, pure=True)
+    for _ in range(STEPS):
+        # Only the climbs travel to the members, not the samples.
+        climbs = delayed(_climbs, pure=True)(state)
+        state = advance(state, tree([sums(part, climbs) for part in parts], _added_sums))
+    return delayed(_finish, pure=True)(model, population, survey, state, list(columns.values))
+
+
+def _population(model: BADACClassifier) -> Population:
+    chosen = model.class_model
+    if chosen in ("auto", "population") or isinstance(chosen, Auto):
+        chosen = Population()
+    if not isinstance(chosen, Population):
+        raise ValueError(
+            f'`class_model` must be "population" to be learned from partitions: got {model.class_model!r}. Other class models '
+            "need their members in one place: fit them on a sample in memory."
+        )
+    if model.noise != "gaussian" and not (isinstance(model.noise, Gaussian) and model.noise == Gaussian()):
+        raise ValueError(
+            f'`noise` must be "gaussian" to be learned from partitions: got {model.noise!r}. Fit on a sample in memory.'
+        )
+    if model.nuisance is not None:
+        raise ValueError(f"`nuisance` must be None to be learned from partitions: got {model.nuisance!r}.")
+    return chosen
+
+
+def _columns(X: Any, label: str, features: Sequence[str] | None) -> Columns:
+    names = [str(name) for name in X.columns]
+    if label not in names:
+        raise ValueError(f"the table has no column {label!r} for the label. Columns: {', '.join(names)}.")
+    errors = {name: error for name, error in error_columns(names).items() if name != label}
+    wanted = list(errors) if features is None else [str(name) for name in features]
+    lonely = [name for name in wanted if name not in errors]
+    if lonely or not wanted:
+        what = (
+            f"the column {lonely[0]!r} with an error column"
+            if lonely
+            else "any column with an error column beside it"
+        )
+        raise ValueError(f"the table lacks {what} (`flux` and `flux_err`). Columns: {', '.join(names)}.")
+    columns = Columns(tuple(wanted), tuple(errors[name] for name in wanted))
+    for name in (*columns.values, *columns.errors):
+        if not is_numeric(X._meta[name].dtype):
+            raise ValueError(f"the column {name!r} must hold numbers: its type is {X._meta[name].dtype}.")
+    return columns
+
+
+def _members(frame: Any, columns: Columns, label: str, number: int) -> Members:
+    """Return the members of each class in a partition."""
+    frame = frame[frame[label].notna()]
+    objects = columns.read(frame, f"partition {number}")
+    given = np.array(frame[label].tolist())
+    return {name: objects[given == name] for name in np.unique(given).tolist()}
+
+
+def _surveyed(members: Members, seed: list[int], n_points: int) -> Survey:
+    return Survey.of(members, np.random.default_rng(seed), n_points)
+
+
+def _added(parts: list[Survey]) -> Survey:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def _begin(population: Population, survey: Survey, seed: int) -> dict[Any, Learning]:
+    if not survey.count:
+        raise ValueError("no object has a label.")
+    around = survey.surroundings
+    return {
+        name: Learning.begin(population, sample.members, around, np.random.default_rng([seed, number]))
+        for number, (name, sample) in enumerate(sorted(survey.sample.items()))
+    }
+
+
+def _climbs(state: dict[Any, Learning]) -> dict[Any, Climb]:
+    return {name: learning.climb for name, learning in state.items() if not learning.climb.arrived}
+
+
+def _sums(members: Members, climbs: dict[Any, Climb]) -> dict[Any, FactorSums]:
+    """E-step of one partition, for the classes that are still climbing."""
+    return {
+        name: all_statistics(members[name], climb.factor) for name, climb in climbs.items() if name in members
+    }
+
+
+def _added_sums(parts: list[dict[Any, FactorSums]]) -> dict[Any, FactorSums]:
+    total: dict[Any, FactorSums] = {}
+    for part in parts:
+        for name, sums in part.items():
+            total[name] = total[name] + sums if name in total else sums
+    return total
+
+
+def _advance(state: dict[Any, Learning], sums: dict[Any, FactorSums]) -> dict[Any, Learning]:
+    return {
+        name: replace(learning, climb=learning.climb.step(sums[name], learning.around))
+        if name in sums
+        else learning
+        for name, learning in state.items()
+    }
+
+
+def _finish(
+    model: BADACClassifier,
+    population: Population,
+    survey: Survey,
+    state: dict[Any, Learning],
+    features: list[str],
+) -> BADACClassifier:
+    names = list(state)
+    fitted: BADACClassifier = clone(model)
+    if model.priors is None:
+        total = sum(survey.count.values())
+        fitted.priors = {name: survey.count[name] / total for name in names}
+    models = tuple(state[name].finish(population, survey.count[name]) for name in names)
+    training = concatenate([state[name].members for name in names])
+    label = np.repeat(np.array(names), [len(state[name].members) for name in names])
+    to_measurements(fitted, training, None, reset=True)
+    fitted.feature_names_in_ = np.array(features)
+    fitted.classes_, fitted.class_models_, fitted.class_report_ = np.array(names), models, None
+    # No class has new members: what remains to be learned is what they say together.
+    fitted._learn(training, label, touched=set())
+    return fitted

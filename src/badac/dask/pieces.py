@@ -1,0 +1,194 @@
+"""The pieces of a survey on disk: Parquet files, cut at their row groups.
+
+A wide table is cut anywhere between row groups; of a long one (one row a measurement) every file must hold its objects whole,
+so a file is a piece. Names and types are checked in the files' footers, before any row is read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from badac.data import Catalogue
+from badac.data.files import TableFileError, kind_of, needs
+from badac.data.reading import error_columns
+from badac.job.batches import batches
+from badac.job.layout import Layout
+from badac.partition import BadRows, Columns, is_numeric, why_bad
+
+ROWS_PER_PIECE = 50_000
+_ROWS_PER_BATCH = 10_000
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a file.
+
+    Attributes
+    ----------
+    number : int
+        Among all pieces, from 0.
+    path : str
+    groups : tuple of int
+        Row groups; empty for the whole file.
+    first : int
+        Rows in the pieces before.
+    n_rows : int
+    """
+
+    number: int
+    path: str
+    groups: tuple[int, ...]
+    first: int
+    n_rows: int
+
+    def __str__(self) -> str:
+        cut = f", row groups {self.groups[0]} to {self.groups[-1]}" if self.groups else ""
+        return f"partition {self.number} ({Path(self.path).name}{cut})"
+
+    def batches(self, layout: Layout, n_rows: int | None = None) -> Iterator[tuple[Any, Catalogue]]:
+        """Yield the rows as a frame (None for a long table) and the objects in them."""
+        if layout.form == "long":
+            for found in batches(self.path, layout, n_rows):
+                yield None, found
+            return
+        parquet = needs("pyarrow.parquet", f"Reading {self.path}")
+        start = self.first
+        with parquet.ParquetFile(self.path) as file:
+            groups = list(self.groups) or None
+            for batch in file.iter_batches(batch_size=n_rows or _ROWS_PER_BATCH, row_groups=groups):
+                frame = batch.to_pandas()
+                frame.index = np.arange(start, start + len(frame))
+                start += len(frame)
+                if len(frame):
+                    yield frame, _numbered(layout.read(frame), frame)
+
+
+def pieces(path: str | os.PathLike[str], layout: Layout, n_rows: int = ROWS_PER_PIECE) -> list[Piece]:
+    """List the pieces of a Parquet file, or of all in a folder, and check their columns.
+
+    Parameters
+    ----------
+    path : path
+    layout : Layout
+        Of the training.
+    n_rows : int
+        Rows of a piece of a wide table, as far as the row groups allow.
+    """
+    parquet = needs("pyarrow.parquet", f"Reading {path}")
+    out: list[Piece] = []
+    first = 0
+    for name in files_of(path):
+        try:
+            footer = parquet.read_metadata(name)
+            head = parquet.read_schema(name).empty_table().to_pandas()
+        except (OSError, ValueError) as error:
+            raise TableFileError(f"{name} cannot be read as parquet: {error}. Is it whole?") from error
+        _check_columns(head, layout, Path(name).name)
+        for groups, rows in _cut(footer, layout, n_rows):
+            out.append(Piece(len(out), str(name), groups, first, rows))
+            first += rows
+    if not first:
+        raise TableFileError(f"{path} holds no rows.")
+    return out
+
+
+def files_of(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the Parquet files of a folder, in order, or the file itself."""
+    found = Path(path)
+    if found.is_dir():
+        inside = sorted(
+            name
+            for name in found.rglob("*")
+            if name.suffix in (".parquet", ".pq") and name.name[0] not in "._"
+        )
+        if not inside:
+            raise TableFileError(f"the folder {path} holds no Parquet files (.parquet).")
+        return inside
+    if not found.exists():
+        raise FileNotFoundError(f"{path} does not exist (looked in {Path.cwd()}).")
+    if kind_of(found) != "parquet":
+        raise TableFileError(
+            f"{path} is no Parquet file, which several processes could read at once. Convert it, for example with "
+            "pandas.read_csv(...).to_parquet(...), or rank it without --workers."
+        )
+    return [found]
+
+
+def bad_rows(frame: Any, layout: Layout) -> dict[int, str]:
+    """Return the rows of a frame that hold no usable measurement, by position, with the reason."""
+    if frame is None:
+        # Long tables lose measurements, not objects; the reader counts them.
+        return {}
+    values, sigma = columns_of(frame, layout).arrays(frame)
+    return why_bad(values, sigma)
+
+
+def refuse(bad: dict[int, str], frame: Any, piece: Piece) -> None:
+    """Raise `BadRows` for the rows that were found bad."""
+    shown = "; ".join(f"row {frame.index[row]}: {reason}" for row, reason in list(bad.items())[:_NAMED])
+    more = f" (and {len(bad) - _NAMED} more rows)" if len(bad) > _NAMED else ""
+    raise BadRows(
+        f"{piece}: {shown}{more}. Mend these rows, or run with --on-error report: the rest is then finished and the bad rows "
+        "are listed in a file."
+    )
+
+
+def columns_of(frame: Any, layout: Layout) -> Columns:
+    """Return the training's columns, as far as the frame has them."""
+    names = [str(name) for name in frame.columns]
+    errors = error_columns(names)
+    if layout.errors == "none":
+        return Columns(tuple(name for name in layout.features if name in names))
+    values = tuple(name for name in (layout.features or errors) if name in errors)
+    return Columns(values, tuple(errors[name] for name in values))
+
+
+def _check_columns(head: Any, layout: Layout, source: str) -> None:
+    if layout.form == "long":
+        return
+    try:
+        layout.read(head)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from error
+    found = columns_of(head, layout)
+    for name in (*found.values, *found.errors):
+        if not is_numeric(head[name].dtype):
+            raise ValueError(
+                f"{source}: the column {name!r} must hold numbers, but its type is {head[name].dtype}. Convert it first."
+            )
+
+
+def _cut(footer: Any, layout: Layout, n_rows: int) -> list[tuple[tuple[int, ...], int]]:
+    """Row groups in portions of about `n_rows` rows, with the number of rows."""
+    if layout.form == "long":
+        return [((), int(footer.num_rows))]
+    out: list[tuple[tuple[int, ...], int]] = []
+    waiting: list[int] = []
+    rows = 0
+    for number in range(footer.num_row_groups):
+        waiting.append(number)
+        rows += int(footer.row_group(number).num_rows)
+        if rows >= n_rows:
+            out.append((tuple(waiting), rows))
+            waiting, rows = [], 0
+    if rows:
+        out.append((tuple(waiting), rows))
+    return out
+
+
+def _numbered(found: Catalogue, frame: Any) -> Catalogue:
+    """Objects without a name are called by their row among all pieces."""
+    unnamed = found.ids.dtype.kind == "i" and np.array_equal(found.ids, np.arange(len(found)))
+    return replace(found, ids=np.asarray(frame.index)) if unnamed and len(found) == len(frame) else found
+
+
+def total_rows(found: Sequence[Piece]) -> int:
+    """Return how many rows all pieces have."""
+    return sum(piece.n_rows for piece in found)
