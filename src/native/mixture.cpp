@@ -27,7 +27,7 @@ using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
-constexpr double kHalfLog2Pi = 0.91893853320467274178;
+constexpr double kHalfLog2Pi = 0.91893853320467274178, kLog2E = 1.44269504088896340736;
 // Curves this many nats below the best are left to single precision: 5e-5 of the sum each, known to a ten-thousandth.
 constexpr double kMatters = 10.0;
 constexpr int64_t kObjectsPerBlock = 16;
@@ -59,29 +59,39 @@ struct Arrays {
     std::vector<double> object_factor, curve_factor, share;  // components, the widest first
 };
 
-// The density of a single pair in double.
-double careful(const Arrays& in, const std::vector<int32_t>& points, const double* d, const double* d_sigma, int64_t curve) {
-    const double* y = in.y + curve * in.m;
-    const double* sigma = in.y_sigma + (in.y_shared ? 0 : curve * in.m);
-    const int n_components = int(in.share.size());
-    double total = 0.0, product = 1.0;
-    for (size_t i = 0; i < points.size(); ++i) {
-        const int32_t j = points[i];
-        const double r = d[j] - y[j], square = -0.5 * r * r, a = d_sigma[j] * d_sigma[j], b = sigma[j] * sigma[j];
-        double widest = 0.0, bracket = 0.0;
-        for (int c = 0; c < n_components; ++c) {
-            const double inverse = 1.0 / (in.object_factor[c] * a + in.curve_factor[c] * b), height = in.share[c] * std::sqrt(inverse);
-            if (c == 0)
-                widest = inverse, bracket = height;
-            else
-                bracket += height * std::exp(square * (inverse - widest));
+// The observed points of an object in double, and the components of its pairs.
+struct Careful {
+    std::vector<int32_t> points;
+    std::vector<double> value, variance, square, curve_variance;  // (points), the last two for the curve that is asked about
+
+    // The log density of a single pair; the whole vectors of points by the kernel, the others here.
+    double operator()(const Arrays& in, const MixtureKernels& kernels, const MixturePairs& pairs, int64_t curve) {
+        const double* y = in.y + curve * in.m;
+        const double* sigma = in.y_sigma + (in.y_shared ? 0 : curve * in.m);
+        const int n = int(points.size());
+        for (int i = 0; i < n; ++i) {
+            const double r = value[i] - y[points[i]], own = sigma[points[i]];
+            square[i] = -0.5 * r * r, curve_variance[i] = own * own;
         }
-        total += square * widest - kHalfLog2Pi;
-        product *= bracket;
-        if (i % 8 == 7 || product < 1e-200 || product > 1e200) total += std::log(product), product = 1.0;
+        const int whole = n / kernels.double_lanes * kernels.double_lanes;
+        double total = kernels.careful(pairs, whole, square.data(), variance.data(), curve_variance.data()), product = 1.0;
+        for (int i = whole; i < n; ++i) {
+            double widest = 0.0, bracket = 0.0;
+            for (int c = 0; c < pairs.n_components; ++c) {
+                const double inverse = 1.0 / (pairs.object_factor[c] * variance[i] + pairs.curve_factor[c] * curve_variance[i]);
+                const double height = pairs.share[c] * std::sqrt(inverse);
+                if (c == 0)
+                    widest = inverse, bracket = height;
+                else
+                    bracket += height * std::exp(square[i] * (inverse - widest));
+            }
+            total += square[i] * widest;
+            product *= bracket;
+            if (product < 1e-200 || product > 1e200) total += std::log(product), product = 1.0;
+        }
+        return total + std::log(product) - n * kHalfLog2Pi;
     }
-    return total + std::log(product);
-}
+};
 
 // The curves in tiles of floats, centred and in units of their spread, so that single precision is spent on differences.
 struct Packed {
@@ -123,9 +133,14 @@ struct Packed {
 double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, int64_t object, std::vector<float>& scores) {
     const double* d = in.d + object * in.m;
     const double* d_sigma = in.d_sigma + (in.d_shared ? 0 : object * in.m);
-    std::vector<int32_t> points;
+    Careful careful;
+    std::vector<int32_t>& points = careful.points;
     for (int64_t j = 0; j < in.m; ++j)
-        if (std::isfinite(d[j]) && std::isfinite(d_sigma[j])) points.push_back(int32_t(j));
+        if (std::isfinite(d[j]) && std::isfinite(d_sigma[j])) {
+            points.push_back(int32_t(j));
+            careful.value.push_back(d[j]), careful.variance.push_back(d_sigma[j] * d_sigma[j]);
+        }
+    careful.square.resize(points.size()), careful.curve_variance.resize(points.size());
     // With the same errors on both sides, widths (s, t) and (t, s) are one component.
     bool alike = in.y_shared;
     for (const int32_t j : points) alike = alike && d_sigma[j] == in.y_sigma[j];
@@ -154,7 +169,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
             const double widest = 1.0 / (object_factor[0] * a + curve_factor[0] * b);
             for (int c = 0; c < n_components; ++c) {
                 const double inverse = 1.0 / (object_factor[c] * a + curve_factor[c] * b);
-                coefficient.push_back(float(-0.5 * (c == 0 ? inverse : inverse - widest)));
+                coefficient.push_back(float(c == 0 ? -0.5 * inverse : -0.5 * kLog2E * (inverse - widest)));
                 coefficient.push_back(float(share[c] * std::sqrt(inverse) / top));
             }
         } else {
@@ -163,6 +178,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     }
     std::vector<float> fo(object_factor.begin(), object_factor.end()), fc(curve_factor.begin(), curve_factor.end()),
         fs(share.begin(), share.end());
+    const MixturePairs pairs{n_components, object_factor.data(), curve_factor.data(), share.data()};
     const MixtureObject seen{int(points.size()), points.data(), value.data(), coefficient.data()};
     const MixtureWidths widths{n_components, fo.data(), fc.data(), fs.data()};
     const int64_t rows = in.y_shared ? 1 : 2, skip = in.skip ? in.skip[object] : -1;
@@ -170,12 +186,13 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     auto weight = [&](int64_t i) { return i == skip ? lowest : (in.log_weights ? in.log_weights[i] : 0.0); };
     double heaviest = 0.0;
     if (in.log_weights) heaviest = *std::max_element(in.log_weights, in.log_weights + in.k);
+    const double given_up = 19.0 + std::log(double(in.k));
     double best = lowest;
     scores.resize(size_t(packed.n_tiles * packed.tile));
     for (int64_t t = 0; t < packed.n_tiles; ++t) {
         float* out = scores.data() + t * packed.tile;
-        // Given up: 40 nats below the best, whatever their weight.
-        const double cut = std::isfinite(best) ? best - heaviest - 40.0 : -3e38;
+        // Given up, whatever their weight: all of them together are less than 1e-8 of the sum.
+        const double cut = std::isfinite(best) ? best - heaviest - given_up : -3e38;
         const auto score = in.y_shared ? kernels.score_shared : kernels.score_own;
         const bool whole = score(seen, widths, packed.data.data() + t * in.m * rows * packed.tile, float(std::max(cut, -3e38)), out);
         for (int l = 0; l < packed.tile && t * packed.tile + l < in.k; ++l) {
@@ -198,9 +215,9 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
         if (w == lowest) continue;
         const double guess = double(scores[size_t(i)]) + w;
         if (guess >= best - margin) {
-            exact.push_back(careful(in, points, d, d_sigma, i) + w);
+            exact.push_back(careful(in, kernels, pairs, i) + w);
             top = std::max(top, exact.back());
-        } else if (guess > best - 40.0) {
+        } else if (guess > best - given_up) {
             rest.push_back(guess + highest);
         }
     }
