@@ -1,6 +1,6 @@
 # Two commands for a fresh machine with Python >= 3.11, make and a C++ compiler:
 #   make demo   installs into .venv, runs the main job on generated data and writes a report
-#   make test   the same environment; linters, types, layers, tests, doctests, README
+#   make test   the same environment; linters, types, layers, documentation, tests, doctests, README
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 
-.PHONY: demo test lint unit install clean
+.PHONY: demo test lint docs unit install clean
 
 install: $(STAMP)
 
@@ -26,15 +26,19 @@ $(STAMP): $(BIN)/python $(NATIVE)
 	@touch $@
 
 demo: $(STAMP)
-	$(BIN)/badac demo -o demo
+	$(BIN)/badac demo -o demo --overwrite
 
-test: lint unit
+test: lint docs unit
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# A link that leads nowhere or a page that does not build fails.
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict --quiet
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest

@@ -1,39 +1,38 @@
-"""The main job on data that the package makes: learn classes from noisy objects, classify new ones, rank the strange.
+"""The main job on data that the package makes: the very steps of ``badac rank``, twice, and a page that sums them up.
 
-Two parts: curves with a compact anomaly in one percent of them (Experiment 2 of the paper as printed), and
-scikit-learn's handwritten digits with known noise. Each is fitted with the defaults beside a random forest that sees the
-values but not their error bars, and ends in a table and a picture.
+Two parts: curves, one percent of which carry a narrow bump that no training curve has (Experiment 2 of the paper as printed),
+and scikit-learn's handwritten digits with known noise, among which there are nines that no training image shows. Each is fitted
+with the defaults beside a random forest that sees the values but not their error bars.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from badac.data.measurements import Measurements
-from badac.estimators import BADACClassifier
-from badac.explain import Explanation
+from badac.job import Found, Settings, learn, rank_file, read_training, write_results
+from badac.job.folder import output_folder
+from badac.job.simulated import Simulated, simulate, write_tables
 from badac.metrics import (
     ClassificationSummary,
     DetectionSummary,
     classification_summary,
     detection_summary,
 )
-from badac.plots import CalibrationDisplay
+from badac.plots import CalibrationDisplay, new_figure
 from badac.plots.page import Page
-from badac.plots.style import house_style, new_figure
-from badac.ranking import Ranking
-from badac.simulate import experiment, noisy_digits
 from badac.writing import write_whole
 
 FloatArray = npt.NDArray[np.float64]
+Step = Callable[[str], AbstractContextManager[None]]
 
-_SHOWN = 6
+PARTS = {"curves": "2", "digits": "digits"}
 _TREES = 300
 
 
@@ -44,136 +43,156 @@ class Part:
     Attributes
     ----------
     name : str
-    train, test : Measurements
+    drawn : Simulated
+        The tables and the truth.
+    found : Found
+        What ``badac rank`` found.
     label : (n,)
-        True classes of the test objects that belong to one.
+        True classes of the new objects that belong to a known one.
     probability : dict of (n, k)
         By algorithm, of those objects.
     classification : dict of ClassificationSummary
         By algorithm.
-    seconds : float
-        Fit and prediction with badac.
+    detection : DetectionSummary
+        How well the new ones were found.
     """
 
     name: str
-    train: Measurements
-    test: Measurements
-    classes: npt.NDArray[Any]
-    label: npt.NDArray[Any]
+    drawn: Simulated
+    found: Found
+    label: npt.NDArray[np.generic]
     probability: dict[str, FloatArray]
     classification: dict[str, ClassificationSummary]
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
-class Demo:
-    """Everything that the demonstration found."""
-
-    parts: tuple[Part, ...]
-    ranking: Ranking
-    is_anomaly: npt.NDArray[np.bool_]
     detection: DetectionSummary
-    strangest: Explanation
 
 
-def run(seed: int = 0, n_curves: int = 3000) -> Demo:
-    """Generate the data, learn, classify and rank."""
-    rng = np.random.default_rng(seed)
-    data = experiment(2, "printed", n_train=n_curves, n_test=n_curves, rng=rng)
-    normal = ~data.is_anomaly
-    curves, model = _judge(
-        "curves", data.train, data.train_label, data.test[normal], data.test_label[normal], seed
-    )
-    ranking = model.rank(data.test)
-    score = model.anomaly_score(data.test)
-    digits = noisy_digits(rng=rng)
-    half = len(digits.label) * 6 // 10
-    numbers, _ = _judge(
-        "digits",
-        digits.objects[:half],
-        digits.label[:half],
-        digits.objects[half:],
-        digits.label[half:],
-        seed,
-    )
-    return Demo(
-        parts=(curves, numbers),
-        ranking=ranking,
-        is_anomaly=data.is_anomaly,
-        detection=detection_summary(data.is_anomaly, score, contamination=0.01),
-        strangest=model.explain(data.test[ranking.objects[:_SHOWN]]),
-    )
+def run(
+    folder: Path,
+    seed: int = 0,
+    n_curves: int = 3000,
+    *,
+    overwrite: bool = False,
+    n_jobs: int | None = -1,
+    settings: Settings | None = None,
+    n_shown: int = 20,
+    step: Step = lambda words: nullcontext(),
+) -> tuple[Part, ...]:
+    """Generate the tables, learn, classify and rank; the folder holds the tables, the rankings and the reports."""
+    with output_folder(folder, overwrite=overwrite) as working:
+        parts = tuple(
+            _run_part(
+                name, working / name, seed, n_curves, n_jobs, settings or Settings(seed=seed), n_shown, step
+            )
+            for name in PARTS
+        )
+        write_whole(working / "report.html", report(parts).render())
+    return parts
 
 
-def _judge(
+def _run_part(
     name: str,
-    train: Measurements,
-    train_label: npt.NDArray[Any],
-    test: Measurements,
-    label: npt.NDArray[Any],
+    folder: Path,
     seed: int,
-) -> tuple[Part, BADACClassifier]:
+    n_curves: int,
+    n_jobs: int | None,
+    settings: Settings,
+    n_shown: int,
+    step: Step,
+) -> Part:
+    with step(f"Making noisy {name}"):
+        drawn = simulate(PARTS[name], size=n_curves, seed=seed)
+        folder.mkdir()
+        write_tables(drawn, folder)
+    model = learn(read_training(folder / "train.parquet"), settings, n_jobs=n_jobs, step=step)
+    with step(f"Ranking new {name}"):
+        command = f"badac rank {name}/train.parquet {name}/new.parquet"
+        found = rank_file(model, folder / "new.parquet", n_shown=n_shown, command=command)
+        write_results(found, folder)
+    with step("Asking a random forest that sees no error bars"):
+        return _judge(name, drawn, found, n_jobs, seed)
+
+
+def _judge(name: str, drawn: Simulated, found: Found, n_jobs: int | None, seed: int) -> Part:
     from sklearn.ensemble import RandomForestClassifier
 
-    start = perf_counter()
-    model = BADACClassifier(n_jobs=-1, random_state=seed).fit(train, train_label)
-    probability = {"badac": model.predict_proba(test)}
-    seconds = perf_counter() - start
-    forest = RandomForestClassifier(_TREES, n_jobs=-1, random_state=seed).fit(train.values, train_label)
-    probability["random forest"] = forest.predict_proba(test.values)
-    judged = {who: classification_summary(label, p, model.classes_) for who, p in probability.items()}
-    return Part(name, train, test, model.classes_, label, probability, judged, seconds), model
+    # The verdicts are in order of rank; the names of the objects say their rows.
+    rows = np.array([int(str(one).rpartition("-")[2]) for one in found.verdicts.ids])
+    place = np.argsort(rows)
+    normal = ~drawn.is_anomaly
+    ours = found.verdicts.proba[place].astype(np.float64)[normal]
+    forest = RandomForestClassifier(_TREES, n_jobs=n_jobs, random_state=seed)
+    forest.fit(drawn.train.values, drawn.train_label)
+    probability = {
+        "badac": ours / ours.sum(axis=1, keepdims=True),
+        "random forest": forest.predict_proba(drawn.new.values[normal]),
+    }
+    label = drawn.truth[normal]
+    classes = found.model.classes_
+    return Part(
+        name,
+        drawn,
+        found,
+        label,
+        probability,
+        {who: classification_summary(label, p, classes) for who, p in probability.items()},
+        detection_summary(
+            drawn.is_anomaly, found.verdicts.score[place], n_flagged=int(drawn.is_anomaly.sum())
+        ),
+    )
 
 
-def table(demo: Demo) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def table(parts: tuple[Part, ...]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the columns and the rows of the summary."""
     columns = ("data", "algorithm", "accuracy", "log-loss", "calibration error")
     rows: list[tuple[str, ...]] = [
         (part.name, who, f"{100 * found.accuracy:.2f} %", f"{found.log_loss:.4f}", f"{found.ece:.4f}")
-        for part in demo.parts
+        for part in parts
         for who, found in part.classification.items()
     ]
     return columns, rows
 
 
-def report(demo: Demo) -> Page:
-    """Return the page that shows it."""
-    curves, digits = demo.parts
+def detection_line(part: Part) -> str:
+    """Say in a sentence how well the new ones were found."""
+    found = part.detection
+    return (
+        f"{found.n_anomalies} of {found.n_objects} new {part.name} are of no known class: MCC {found.mcc:.3f}, "
+        f"AUC {found.auc:.3f}, rank-weighted score {found.rws:.3f}."
+    )
+
+
+def report(parts: tuple[Part, ...]) -> Page:
+    """Return the page that sums it up."""
+    curves, digits = parts
     page = Page("badac: a demonstration")
     page.paragraph(
         "What a noisy object is, or that it is something new: two data sets with an error bar on every number, fitted with "
         "the defaults.",
         kind="lead",
     )
+    page.section("The reports")
+    page.paragraph("As badac rank writes them for your own tables:")
+    page.links([(f"{part.name}/report.html", f"What is new among the {part.name}?") for part in parts])
     page.section("What is it?")
-    columns, rows = table(demo)
+    columns, rows = table(parts)
     page.table(
-        f"{len(curves.train)} training curves of {curves.train.n_points} points; {len(digits.train)} training images of "
-        f"{digits.train.n_points} pixels. The forest sees the values, not their error bars.",
+        f"{len(curves.drawn.train)} training curves of {curves.drawn.train.n_points} points; {len(digits.drawn.train)} "
+        f"training images of {digits.drawn.train.n_points} pixels. The forest sees the values, not their error bars.",
         columns,
         rows,
         ours=[row[1] == "badac" for row in rows],
     )
     page.figure(
-        _calibration(demo),
+        _calibration(parts),
         "Do the probabilities mean what they say? On the dashed line they do.",
-        "Calibration curves of badac and a random forest on curves and on digits; badac follows the diagonal.",
+        "Calibration curves of badac and a random forest on curves and on digits, beside the diagonal.",
     )
     page.section("Is it something new?")
-    found = demo.detection
-    page.paragraph(
-        f"{found.n_anomalies} of {found.n_objects} test curves carry a narrow bump that no training curve has. Among the "
-        f"{found.n_flagged} that badac calls strangest, {int(demo.is_anomaly[demo.ranking.objects[: found.n_flagged]].sum())} "
-        f"do. MCC {found.mcc:.3f}, AUC {found.auc:.3f}, rank-weighted score {found.rws:.3f}."
-    )
-    page.figure(
-        _strangest(demo.strangest),
-        "The strangest curves, each with its error bars, what a known class would have looked like there (blue, with one "
-        "and two standard deviations), and the window that is strangest (yellow).",
-        "Six noisy curves; in each a bump leaves the band of the expected curve inside the shaded window.",
-    )
+    for part in parts:
+        page.paragraph(detection_line(part))
     page.section("Your own data")
     page.code(
+        "badac rank train.csv new.csv        # columns: object, label, flux_g, flux_g_err, ...\n\n"
         "import badac\n"
         "train = badac.Measurements(values, sigma)          # (objects, points); NaN = missing\n"
         "model = badac.BADACClassifier().fit(train, label)\n"
@@ -184,33 +203,13 @@ def report(demo: Demo) -> Page:
     return page
 
 
-def write(demo: Demo, folder: Path) -> Path:
-    """Write ``report.html`` into the folder, whole or not at all, and return its path."""
-    target = folder / "report.html"
-    write_whole(target, report(demo).render())
-    return target
-
-
-def _calibration(demo: Demo) -> Any:
+def _calibration(parts: tuple[Part, ...]) -> Any:
     figure, axes = new_figure(1, 2, width=7.0, height=3.2)
-    for ax, part in zip(axes, demo.parts, strict=True):
-        is_class = (part.label[:, None] == part.classes).ravel()
+    for ax, part in zip(axes, parts, strict=True):
+        is_class = (part.label[:, None] == part.found.model.classes_).ravel()
         curves = {who: probability.ravel() for who, probability in part.probability.items()}
         CalibrationDisplay.from_predictions(is_class, curves).plot(
-            ax, of="a class", with_legend=part is demo.parts[0]
+            ax, of="a class", with_legend=part is parts[0]
         )
         ax.set_title(part.name)
-    return figure
-
-
-def _strangest(explanation: Explanation) -> Any:
-    figure, axes = new_figure(3, 2, width=7.0, height=6.6, sharex=True)
-    with house_style():
-        for row, ax in enumerate(axes.flat):
-            explanation.plot(row, ax)
-            if row:
-                ax.get_legend().remove()
-            ax.set_title(
-                f"{row + 1}. {explanation.hypothesis[row]}, {explanation.log_bayes_factor[row]:.0f} nats"
-            )
     return figure

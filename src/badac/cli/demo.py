@@ -1,4 +1,4 @@
-"""``badac demo``: the main job on data that the package makes, in a minute."""
+"""``badac demo``: the main job on data that the package makes, in a minute or two."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Annotated
 
 import typer
 
-from badac.cli.speech import plainly, to_stderr, to_stdout, waiting
+from badac.cli.options import Jobs, Overwrite
+from badac.cli.speech import note, plainly, step, to_stdout
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path("demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the reports.")] = Path("demo"),
     seed: Annotated[int, typer.Option("--seed", help="Seed of the generated data.", min=0)] = 0,
-    size: Annotated[int, typer.Option("--size", "-n", help="Training and test curves.", min=100)] = 3000,
+    size: Annotated[int, typer.Option("--size", "-n", help="Training and new curves.", min=100)] = 3000,
+    overwrite: Overwrite = False,
+    jobs: Jobs = -1,
 ) -> None:
     r"""Learn classes from noisy objects, classify new ones and rank the strange, on generated data.
 
@@ -21,26 +24,34 @@ def demo(
 
     $ badac demo
 
-    Ends by saying where the report is.
+    Ends by saying where the report is and what to try next.
     """
     with plainly():
+        from badac.job.folder import check_folder
+
+        check_folder(output, overwrite=overwrite)
         from rich.table import Table
 
-        from badac.demo import run, table, write
+        from badac.demo import detection_line, run, table
 
-        with waiting("Learning classes from noisy curves and digits, and looking for strangers"):
-            found = run(seed, size)
-            path = write(found, output)
-        columns, rows = table(found)
+        note(
+            "Two data sets with an error bar on every number: curves, and handwritten digits. A minute or two ..."
+        )
+        parts = run(output, seed, size, overwrite=overwrite, n_jobs=jobs, step=step)
+        columns, rows = table(parts)
         shown = Table(*columns, title="What is it?")
         for row in rows:
             shown.add_row(*row)
         console = to_stdout()
         console.print(shown)
-        detection = found.detection
-        console.print(
-            f"Is it something new? {detection.n_anomalies} of {detection.n_objects} curves are: MCC {detection.mcc:.3f}, "
-            f"AUC {detection.auc:.3f}, rank-weighted score {detection.rws:.3f}. The strangest:"
+        console.print("Is it something new?")
+        for part in parts:
+            console.print(f"  {detection_line(part)}", highlight=False, soft_wrap=True)
+        train, new = (output / "curves" / f"{name}.parquet" for name in ("train", "new"))
+        note(
+            f"\nReport: {output / 'report.html'}\n"
+            "Next, with these tables or your own:\n"
+            f"  badac fit {train} -o model.badac\n"
+            f"  badac rank model.badac {new} -o ranking\n"
+            f"  badac explain model.badac {new} {parts[0].found.verdicts.ids[0]} -o strange.png"
         )
-        console.print(str(found.ranking.head(5)), highlight=False)
-        to_stderr().print(f"Report: {path}\nNext: badac reproduce, or open README.md.", soft_wrap=True)

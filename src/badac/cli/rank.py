@@ -31,6 +31,7 @@ from badac.cli.options import (
     typed,
 )
 from badac.cli.speech import counting, note, plainly, print_json, step, to_stdout, waiting
+from badac.cli.workers import OnError, OnErrorChoice, Scheduler, Workers, keep_parts, rank_on_cluster
 
 if TYPE_CHECKING:
     from badac.job import Found
@@ -75,6 +76,12 @@ def rank(
     batch: Annotated[
         int | None, typer.Option("--batch", help="Rows read at a time.", min=1, show_default="10000")
     ] = None,
+    show: Annotated[
+        int, typer.Option("--show", help="How many of the strangest objects the report draws.", min=1)
+    ] = 20,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    on_error: OnError = OnErrorChoice.stop,
     as_json: Json = False,
 ) -> None:
     r"""Classify new objects, rank them by how strange they are, and write a report.
@@ -90,6 +97,10 @@ def rank(
 
     $ badac rank model.badac new.parquet -o results --format csv
 
+    Or on many processes, from a folder of Parquet files:
+
+    $ badac rank model.badac survey/ -o results --workers 8
+
     With a model file, the options about the training (from --label to --seed) have no effect.
     """
     with plainly():
@@ -99,7 +110,10 @@ def rank(
             raise typer.BadParameter(f"--fdr is a share between 0 and 1: got {fdr:g}.")
         chosen, command = roles(column), typed(context)
         folder.check_folder(output, overwrite=overwrite)
-        _check_there(new)
+        on_cluster = workers is not None or scheduler is not None
+        _check_there(new, folder_too=on_cluster)
+        if on_error is OnErrorChoice.report and not on_cluster:
+            raise typer.BadParameter("--on-error report needs --workers or --scheduler.")
         if is_model(model):
             with step(f"Loading {model.name}"):
                 fitted = load_model(model)
@@ -112,13 +126,30 @@ def rank(
             fitted = learn(training, settings, n_jobs=jobs, step=step)
         from badac.job import rank_file, rows_in, write_results
 
-        with (
-            waiting("Comparing with known objects"),
-            counting(f"Ranking {new.name}", rows_in(new), "rows") as done,
-        ):
-            found = rank_file(fitted, new, fdr=fdr, n_rows=batch, done=done, command=command)
+        if on_cluster:
+            found = rank_on_cluster(
+                fitted,
+                new,
+                output,
+                workers=workers,
+                scheduler=scheduler,
+                on_error=on_error.value,
+                fdr=fdr,
+                n_rows=batch,
+                n_shown=show,
+                command=command,
+            )
+        else:
+            with (
+                waiting("Comparing with known objects"),
+                counting(f"Ranking {new.name}", rows_in(new), "rows") as done,
+            ):
+                found = rank_file(
+                    fitted, new, fdr=fdr, n_rows=batch, n_shown=show, done=done, command=command
+                )
         with folder.output_folder(output, overwrite=overwrite) as working, waiting("Writing the report"):
             write_results(found, working, form.value)
+        keep_parts(found, output)
         if as_json:
             print_json(found.summary() | {"folder": str(output)})
         else:
@@ -154,9 +185,13 @@ def _show(found: Found) -> None:
     console.print(table)
 
 
-def _check_there(path: Path) -> None:
+def _check_there(path: Path, *, folder_too: bool = False) -> None:
     from badac.data.files import kind_of
 
+    if path.is_dir() and folder_too:
+        return
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: add --workers N to rank all Parquet files in it.")
     kind_of(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist (looked in {Path.cwd()})")

@@ -62,7 +62,8 @@ def read_frame(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path
-        CSV (also tab or blank separated), Parquet, FITS (first table in it) or NPZ (one-dimensional arrays are columns).
+        CSV (also tab or blank separated), Parquet, FITS (first table in it) or NPZ (one-dimensional arrays are
+        columns; `values` and `sigma` of shape (n, m) are as many columns as there are points).
     """
     kind = kind_of(path)
     pandas = needs("pandas", f"Reading {path}")
@@ -159,10 +160,19 @@ def _read_npz(pandas: Any, path: str | os.PathLike[str]) -> Any:
     with np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     flat = {name: array for name, array in arrays.items() if array.ndim == 1}
+    if "values" in arrays and arrays["values"].ndim == 2:
+        # The natural file of a NumPy user: values and sigma, both (n, m); a coordinate per point is no column.
+        n = len(arrays["values"])
+        flat = {name: array for name, array in flat.items() if len(array) == n}
+        for ending, name in (("", "values"), ("_err", "sigma")):
+            if name in arrays and arrays[name].shape == arrays["values"].shape:
+                columns = arrays[name].T
+                width = len(str(len(columns) - 1))
+                flat |= {f"x{number:0{width}d}{ending}": column for number, column in enumerate(columns)}
     lengths = {array.shape[0] for array in flat.values()}
     if not flat or len(lengths) != 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise TableFileError(
-            f"{path} must hold one-dimensional arrays of one length, its columns: got {shapes}."
+            f"{path} must hold one-dimensional arrays of one length, its columns, or `values` and `sigma` (n, m): got {shapes}."
         )
     return pandas.DataFrame(flat)

@@ -13,7 +13,7 @@ from badac.job.layout import Layout
 from badac.job.learning import Settings, learn
 from badac.job.ranking import Found, rank_file
 from badac.job.record import Record
-from badac.job.report import report, write_results
+from badac.job.report import report_page, write_results
 from badac.job.scoring import Verdicts, merge, score_batch
 from badac.job.training import Training, read_training
 
@@ -31,7 +31,7 @@ __all__ = [  # noqa: RUF022  (reading order)
     "merge",
     "Found",
     "rank_file",
-    "report",
+    "report_page",
     "write_results",
     "output_folder",
 ]

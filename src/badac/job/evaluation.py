@@ -150,7 +150,7 @@ def evaluate(
     return Evaluation(
         model.classes_,
         known,
-        detection_summary(~is_known, whole.score),
+        detection_summary(~is_known, whole.score, n_flagged=int((~is_known).sum())),
         tuple(np.unique(truth[~is_known]).tolist()),
     )
 

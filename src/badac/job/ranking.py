@@ -107,6 +107,7 @@ def rank_file(
     layout: Layout | None = None,
     fdr: float = 0.1,
     n_rows: int | None = None,
+    n_shown: int = _SHOWN,
     done: Callable[[int], None] = lambda n: None,
     command: str = "",
 ) -> Found:
@@ -123,6 +124,8 @@ def rank_file(
         Share of false alarms that the list of discoveries may hold.
     n_rows : int, optional
         Rows read at a time.
+    n_shown : int
+        How many of the strangest objects to keep whole, for the report.
     done : callable
         Told the number of objects judged after every batch.
     command : str
@@ -138,7 +141,7 @@ def rank_file(
     notes: dict[str, None] = {}
     for batch in batches(path, layout, n_rows):
         verdict = score_batch(model, batch)
-        kept = strangest(kept, batch, verdict.score, _SHOWN)
+        kept = strangest(kept, batch, verdict.score, n_shown)
         parts.append(verdict)
         recognised = recognised or batch.recognised
         notes |= dict.fromkeys(str(batch.losses).splitlines())

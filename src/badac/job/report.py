@@ -30,7 +30,7 @@ _CHANCE = "On the dashed line, stated probabilities come true as often as they s
 _MOST_ROWS = 30
 
 
-def report(found: Found, *, file: str = "ranking.parquet") -> Page:
+def report_page(found: Found, *, file: str = "ranking.parquet") -> Page:
     """Return the page; `file` is the name of the ranking beside it."""
     record = Record.of(found.model)
     page = Page(f"What is new in {found.source}?")
@@ -50,7 +50,7 @@ def write_results(found: Found, folder: Path, form: str = "parquet") -> None:
     """Write the ranking, the report and the summary into a folder; `form` is "parquet" or "csv"."""
     file = f"ranking.{form}"
     write_ranking(found, folder / file)
-    write_whole(folder / "report.html", report(found, file=file).render())
+    write_whole(folder / "report.html", report_page(found, file=file).render())
     write_whole(folder / "summary.json", json.dumps(plain(found.summary()), indent=1, allow_nan=False))
 
 
@@ -58,15 +58,19 @@ def headline(found: Found) -> str:
     """Say in two sentences what was found."""
     n = len(found.verdicts)
     likely = int((found.verdicts.anomaly_proba > 0.5).sum())
-    alarms = (
-        f"{found.n_discoveries:,} can be told from the known classes, of which about "
-        f"{found.expected_false_alarms:.1f} are expected to be false alarms"
-        if found.n_discoveries
-        else f"none can be told from the known classes with at most {100 * found.fdr:g} % false alarms"
+    said = (
+        f"{n:,} objects compared with {len(found.model.classes_)} known class"
+        f"{'es' if len(found.model.classes_) > 1 else ''}. {likely:,} are more probably something new than any of them"
     )
+    if found.n_discoveries:
+        return (
+            f"{said}; {found.n_discoveries:,} can be told from known objects by their p-values, of which at most about "
+            f"{found.expected_false_alarms:.1f} are false alarms."
+        )
+    finest = float(found.verdicts.pvalue.min())
     return (
-        f"{n:,} objects compared with {len(found.model.classes_)} known classes. {likely:,} are more probably something new "
-        f"than any of them; {alarms}."
+        f"{said}. No list with at most {100 * found.fdr:g} % false alarms: for that, {int(np.ceil(finest * n / found.fdr)):,} "
+        f"objects would have to share the smallest p-value, {finest:.2g}; more labelled objects make it finer."
     )
 
 

@@ -89,6 +89,7 @@ class RankingDisplay:
             ax.set_ylim(-0.03, 1.03)
             ax.set_xlabel("rank")
             ax.set_ylabel("probability")
-        legend(ax, loc="best", borderaxespad=0.3)
+        # Above the axes: where the curves run depends on the data.
+        legend(ax, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=3, columnspacing=1.0, handlelength=1.2)
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self

@@ -1,0 +1,131 @@
+"""How fast `badac rank` is, and how much memory it takes: a Parquet file of a million objects of 50 points.
+
+Writes the file a piece at a time, learns two classes of noisy curves from 2,000 labelled objects, and runs the command as a
+user would, in a process of its own, whose memory (the largest resident set) and times are measured. Reading, scoring, p-values,
+sorting, writing the ranking and the report are all in it. With --write-readme the result goes between the markers of README.md.
+
+Run: python benchmarks/throughput.py [--objects 1000000] [--jobs 2] [--json] [--write-readme]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from badac import Measurements, save
+from badac.job import Settings, learn, read_training
+from badac.job.simulated import to_frame
+from badac.simulate import experiment
+
+HERE = Path(__file__).resolve().parent
+BEGIN, END = "<!-- throughput:begin -->", "<!-- throughput:end -->"
+PIECE, TRAINING, POINTS = 20_000, 2000, 50
+
+
+def curves(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
+    """Half of the paper's 100 points, so 50, with its noise as released; one percent with a compact bump."""
+    data = experiment(2, "released", n_train=20, n_test=n, rng=np.random.default_rng(seed))
+    return data.test.points(slice(None, None, 100 // POINTS)), data.test_label
+
+
+def write_new(path: Path, n: int) -> None:
+    """Write the new objects, never holding more than a piece of them."""
+    import pyarrow
+    import pyarrow.parquet
+
+    writer = None
+    for start in range(0, n, PIECE):
+        objects, _ = curves(min(PIECE, n - start), 1000 + start // PIECE)
+        table = pyarrow.Table.from_pandas(
+            to_frame(objects, f"new-{start // PIECE:04d}-"), preserve_index=False
+        )
+        writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    writer.close()
+
+
+def write_model(path: Path, folder: Path) -> None:
+    data = experiment(2, "released", n_train=TRAINING, n_test=20, rng=np.random.default_rng(0))
+    train = folder / "train.parquet"
+    to_frame(data.train.points(slice(None, None, 100 // POINTS)), "known-", data.train_label).to_parquet(
+        train
+    )
+    save(learn(read_training(train), Settings(diagnose=False)), path)
+
+
+def measure(n: int, jobs: int) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        write_model(folder / "model.badac", folder)
+        write_new(folder / "new.parquet", n)
+        size = (folder / "new.parquet").stat().st_size
+        command = [
+            sys.executable, "-c", "from badac.cli import main; main()",
+            "rank", str(folder / "model.badac"), str(folder / "new.parquet"),
+            "-o", str(folder / "out"), "--jobs", str(jobs), "--json",
+        ]  # fmt: skip
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        seconds = time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found = json.loads(done.stdout)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "objects": found["n_objects"],
+        "points": POINTS,
+        "training_objects": TRAINING,
+        "file_megabytes": round(size / 1e6),
+        "jobs": jobs,
+        "cores": os.cpu_count(),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu, 1),
+        "objects_per_second": round(n / seconds),
+        "objects_per_cpu_second": round(n / cpu),
+        "max_memory_megabytes": round(after.ru_maxrss / 1e3),
+        "discoveries": found["discoveries"],
+    }
+
+
+def sentence(found: dict[str, object]) -> str:
+    return (
+        f"`badac rank` on {found['objects']:,} objects of {found['points']} points in a Parquet file of "
+        f"{found['file_megabytes']:,} MB: {found['objects_per_cpu_second']:,} objects per second of one core, "
+        f"{found['max_memory_megabytes']:,} MB of memory at most (`python benchmarks/throughput.py`)."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--objects", type=int, default=1_000_000)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--write-readme", action="store_true")
+    given = parser.parse_args()
+    found = measure(given.objects, given.jobs)
+    if given.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print(sentence(found))
+    results = HERE / "results"
+    results.mkdir(exist_ok=True)
+    (results / "throughput.json").write_text(json.dumps(found, indent=1) + "\n")
+    if given.write_readme:
+        page = HERE.parent / "README.md"
+        text = page.read_text(encoding="utf-8")
+        before, rest = text.split(BEGIN)
+        page.write_text(f"{before}{BEGIN}\n{sentence(found)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
