@@ -44,6 +44,7 @@ def latent_log_match(
     component_precision: FloatArray,
     component_shift: FloatArray,
     log_constant: FloatArray,
+    *,
     n_threads: int,
     level: str,
 ) -> None: ...
@@ -54,6 +55,7 @@ def latent_log_evidence(
     component_precision: FloatArray,
     component_shift: FloatArray,
     log_constant: FloatArray,
+    *,
     n_threads: int,
     level: str,
 ) -> None: ...
@@ -65,6 +67,7 @@ def latent_posterior(
     shift: FloatArray,
     component_precision: FloatArray,
     component_shift: FloatArray,
+    *,
     level: str,
 ) -> None: ...
 def latent_step(
@@ -76,6 +79,7 @@ def latent_step(
     component_precision: FloatArray,
     component_shift: FloatArray,
     log_constant: FloatArray,
+    *,
     refresh: bool,
     threshold: float,
     level: str,
@@ -89,6 +93,7 @@ def latent_left_out(
     log_constant: FloatArray,
     means: FloatArray,
     count: FloatArray,
+    *,
     level: str,
 ) -> None: ...
 def weigh_points(
@@ -99,6 +104,7 @@ def weigh_points(
     sigma: FloatArray,
     mean: FloatArray,
     psi: FloatArray,
+    *,
     level: str,
 ) -> None: ...
 def mixture_logsumexp(

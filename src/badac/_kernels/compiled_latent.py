@@ -123,7 +123,7 @@ def weigh_points(
 
 
 def _fits(shift: FloatArray) -> bool:
-    return 0 < shift.shape[1] <= _core.latent_max_rank
+    return bool(0 < shift.shape[1] <= _core.latent_max_rank)
 
 
 def _level() -> str:
