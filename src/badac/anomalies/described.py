@@ -150,13 +150,6 @@ class View:
         """(n,): log P(object | class)."""
         return logsumexp_rows(self.log_match) - 0.5 * self.latent.offset
 
-    @classmethod
-    def of_gaussian(cls, view: View, gaussian: Measurements, constant: FloatArray) -> View:
-        """Return the view with other objects of Gaussian errors in their place, and their log constants (n,)."""
-        other = cls(view.objects, view.described, view.log_prior)
-        other.__dict__["gaussian"] = gaussian, constant
-        return other
-
     def take(self, rows: npt.NDArray[np.int64]) -> View:
         """Return the view of some of the objects, with what is known of them already."""
         part = View(self.objects[rows], self.described, self.log_prior)

@@ -21,6 +21,7 @@ from typing import Self
 
 import numpy as np
 
+from badac.anomalies.bad_points import learned_bad_points
 from badac.anomalies.bump import Bump
 from badac.anomalies.described import Described, View, describe
 from badac.anomalies.hypothesis import Ground, Hypothesis
@@ -31,6 +32,8 @@ from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
 from badac.anomalies.tophat import TopHat
 from badac.classes.mixture import logsumexp_rows
+from badac.classes.model import ClassModel
+from badac.classes.population import Population
 from badac.data.measurements import Measurements
 from badac.noise.model import noise_of_class
 from badac.posterior import log_total
@@ -86,17 +89,13 @@ class Deviations:
     def fit(self, known: Known, rng: np.random.Generator) -> Self:
         if known.training.own_points:
             return replace(self, box=TopHat().fit(known, rng), log_prior=known.log_prior)
-        classes = tuple(
-            describe(
-                model,
-                known.training[known.label == index],
-                noise_of_class(known.noise, index),
-                rng,
-                known.surroundings,
-            )
-            for index, model in enumerate(known.models)
-        )
-        ground = Ground.of(coordinates(known.training, rng), classes, known.surroundings)
+        classes = describe_all(known, known.models, rng)
+        where = coordinates(known.training, rng)
+        noise = None if where is None else learned_bad_points(known, classes, rng)
+        if noise is not None:
+            known = replace(known, noise=noise)
+            classes = describe_all(known, (Population(),) * len(known.models), rng)
+        ground = Ground.of(where, classes, known.surroundings)
         fitted = tuple(hypothesis.fit(ground) for hypothesis in self.hypotheses)
         first = replace(self, hypotheses=fitted, classes=classes, log_prior=known.log_prior, ground=ground)
         return first.with_rare_members(known, rng)
@@ -149,3 +148,19 @@ class Deviations:
         return tuple(
             View(objects, one, float(prior)) for one, prior in zip(self.classes, self.log_prior, strict=True)
         )
+
+
+def describe_all(
+    known: Known, models: tuple[ClassModel, ...], rng: np.random.Generator
+) -> tuple[Described, ...]:
+    """Describe every known class, by its model if that has a description."""
+    return tuple(
+        describe(
+            model,
+            known.training[known.label == index],
+            noise_of_class(known.noise, index),
+            rng,
+            known.surroundings,
+        )
+        for index, model in enumerate(models)
+    )

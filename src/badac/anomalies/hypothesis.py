@@ -10,7 +10,6 @@ import numpy as np
 
 from badac.anomalies.described import Described, View
 from badac.anomalies.model import FloatArray
-from badac.classes.latent import weighted_residuals
 from badac.classes.mixture import logsumexp_rows
 from badac.classes.model import Surroundings
 from badac.data.measurements import Measurements
@@ -91,11 +90,6 @@ def over_classes(views: tuple[View, ...], log_evidence: Callable[[View], FloatAr
 def log_mean_exp(terms: list[FloatArray]) -> FloatArray:
     """Log of the mean of the densities whose logs (n,) are given: equal prior shares."""
     return np.asarray(logsumexp_rows(np.stack(terms, axis=1)) - np.log(len(terms)))
-
-
-def noise_variance(objects: Measurements, psi: FloatArray) -> FloatArray:
-    """Return (n,): the variance of noise and psi that has the mean precision of the object's points."""
-    return mean_variance(weighted_residuals(objects, np.zeros(objects.n_points), psi)[0])
 
 
 def mean_variance(weight: FloatArray) -> FloatArray:

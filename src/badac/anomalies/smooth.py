@@ -15,20 +15,16 @@ from typing import Self
 
 import numpy as np
 
-from badac.anomalies.described import View, gaussian_objects, seen_through, without
+from badac.anomalies.described import View, seen_through, without
 from badac.anomalies.hypothesis import (
     Ground,
     log_mean_exp,
     mean_variance,
-    noise_variance,
     over_classes,
-    typical_amplitude,
 )
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
-from badac.classes.factor import Factor
 from badac.classes.latent import project
-from badac.classes.sites import is_plain
 from badac.data.measurements import Measurements
 
 
@@ -60,16 +56,11 @@ class SmoothDeviation:
 
 
 def _smooth(deviation: SmoothDeviation, view: View, where: FloatArray) -> FloatArray:
-    factor, noise = view.described.factor, view.described.noise
+    factor = view.described.factor
     powers = [spectrum(length) for length in deviation.lengths]
     waves = cosines(where, max(power.size for power in powers))
     both = np.hstack([waves, factor.factors])
-    if not is_plain(noise):
-        typical = np.sqrt(np.median(noise_variance(view.objects, factor.psi))) * typical_amplitude(powers)
-        start = Factor(factor.mean, np.hstack([waves * typical, factor.factors]), factor.psi)
-        # Which points are bad is seen best by who knows of the deviation.
-        gaussian, constant = gaussian_objects(view.objects, start, noise)
-        view = View.of_gaussian(view, gaussian, constant)
+    # Points that are taken for bad ones under the class stay so, as for bumps: the Bayes factor compares like with like.
     gaussian, constant = view.gaussian
     if gaussian.covariance is None:
         latent = seen_through(*view.weighed, both)

@@ -1,0 +1,78 @@
+"""Isolated outlying points are bad points, not strangeness: do the known classes themselves show them?
+
+With Gaussian noise an anomaly hypothesis may put a bump on any point that is far off. Where the training objects have such
+points too, the error bars do not hold for a share of the points, and a class with bad points is the better explanation
+(`badac.noise.Outliers`). Whether they do is asked of the members' residuals ``t`` under their own class, in units of noise and
+psi: one Gaussian of any width, or two,
+
+    gain = mean log [ (1 - share) N(t ; 0 , s1^2) + share N(t ; 0 , s2^2) ] - mean log N(t ; 0 , s^2) .
+
+Only points with an order can tell: a feature without neighbours that is far off may be what the class is like.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from badac.anomalies.described import Described, View
+from badac.anomalies.model import FloatArray, Known
+from badac.classes.latent import weigh
+from badac.classes.sites import is_plain
+from badac.learned import learn_noise
+from badac.noise import Noise, Outliers
+
+_MEMBERS = 300
+_STEPS = 60
+# Nats per point. A curve of a hundred points that hides two of these for every class would be a case for a noise model.
+_CLEAR = 0.02
+
+
+def learned_bad_points(
+    known: Known, classes: tuple[Described, ...], rng: np.random.Generator
+) -> Noise | None:
+    """Return noise with a share of bad points, learned from the members; None where plain error bars do.
+
+    Parameters
+    ----------
+    known : Known
+        Under any noise; only plain Gaussian noise without covariances is doubted.
+    classes : tuple of Described
+        Their descriptions under that noise.
+    rng : numpy.random.Generator
+    """
+    training = known.training
+    if not is_plain(known.noise) or training.covariance is not None or not training.has_errors:
+        return None
+    left = []
+    for index, described in enumerate(classes):
+        rows = np.flatnonzero(known.label == index)[:_MEMBERS]
+        left.append(residuals(View(training[rows], described, 0.0)))
+    if two_widths_gain(np.concatenate(left)) < _CLEAR:
+        return None
+    return learn_noise(Outliers(), training, known.label, rng)
+
+
+def residuals(view: View) -> FloatArray:
+    """Return (observed points of all objects,): residuals under the class, in units of noise and psi."""
+    factor = view.described.factor
+    weight, residual = weigh(view.gaussian[0], factor.mean, factor.psi)
+    left = (residual - view.latent.posterior[0] @ factor.factors.T) * np.sqrt(weight)
+    return np.asarray(left[weight > 0])
+
+
+def two_widths_gain(residual: FloatArray) -> float:
+    """Return the gain in nats per point if residuals (p,) are of two widths and not of one, by EM."""
+    squared = np.asarray(residual**2)
+    variance = max(float(squared.mean()), 1e-300) if squared.size else 1.0
+    share, widths = 0.1, np.array([0.5, 5.0]) * variance
+    for _ in range(_STEPS if squared.size else 0):
+        log_good = np.log1p(-share) - 0.5 * (squared / widths[0] + np.log(widths[0]))
+        log_bad = np.log(share) - 0.5 * (squared / widths[1] + np.log(widths[1]))
+        total = np.logaddexp(log_good, log_bad)
+        bad = np.exp(log_bad - total)
+        share = float(np.clip(bad.mean(), 1e-6, 1.0 - 1e-6))
+        weight = np.stack([1.0 - bad, bad])
+        widths = np.maximum((weight @ squared) / np.maximum(weight.sum(axis=1), 1e-6), 1e-12 * variance)
+    if not squared.size:
+        return 0.0
+    return float(total.mean() + 0.5 * (1.0 + np.log(variance)))
