@@ -9,7 +9,8 @@ profile   where the seconds of a fit go
 members   cost per test object as the class grows, and its exponent; time and memory of learning from so many members
 
 One thread; seconds are CPU seconds of the process, so that a busy machine does not decide. Nothing is told about the
-generating models. Tables are Markdown; --write puts them into benchmarks/results/population.md, each under its heading.
+generating models. Tables are Markdown; --write puts them into benchmarks/results/population.md, each under its heading, and
+into their places in docs/population.md.
 
 Run: OMP_NUM_THREADS=1 python benchmarks/population.py accuracy [--size 15000] [--seeds 5] [--trees 1000] [--flat] [--write]
 """
@@ -43,6 +44,7 @@ from badac.simulate.limit import generating_log_evidence
 
 SETTINGS = ((1, "printed"), (2, "printed"), (4, "printed"), (1, "released"))
 RESULTS = Path(__file__).parent / "results" / "population.md"
+PAGE = Path(__file__).parent.parent / "docs" / "population.md"
 # The functions that share a fit between them.
 STAGES = (
     ("choosing the rank", "rank.py", "choose_rank"),
@@ -72,6 +74,17 @@ def write(heading: str) -> None:
     kept = [part.rstrip() + "\n" for part in sections if part.strip() and not part.startswith(name)]
     kept.append(f"## {heading}\n\n" + "\n".join(said) + "\n")
     RESULTS.write_text("\n".join([kept[0], *sorted(kept[1:])]), encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    for part in kept[1:]:
+        title, _, table = part.partition("\n")
+        what, _, how = title.removeprefix("## ").partition(", ")
+        begin, end = f"<!-- population:{what} -->", f"<!-- end population:{what} -->"
+        before, _, rest = page.partition(begin)
+        _, found, after = rest.partition(end)
+        if found:
+            said_of = f"`python benchmarks/population.py {what}`, {how}:"
+            page = f"{before}{begin}\n{said_of}\n\n{table.strip()}\n\n{end}{after}"
+    PAGE.write_text(page, encoding="utf-8")
 
 
 def posterior(evidence: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from badac._kernels.latent import GROUP, triangle, unpack
 from badac.classes.bandwidth import Curves
 from badac.classes.factor import Factor
 from badac.classes.latent import Latent, blocks, products, project, weighted_residuals
-from badac.classes.mixture import Mixture, logsumexp_rows
+from badac.classes.mixture import SHARE, Mixture, logsumexp_rows
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.plan import Plan
 from badac.classes.tails import Tails
@@ -108,7 +108,7 @@ def without_own_share(latent: Latent, density: Mixture) -> FloatArray:
     n = len(latent)
     components = density.components()
     near = np.ones((-(-n // GROUP), len(density)), dtype=np.bool_)
-    count = latent_step(latent.precision, latent.shift, *components, near)[1][0]
+    count = latent_step(latent.precision, latent.shift, *components, near, threshold=SHARE)[1][0]
     left = latent_left_out(
         latent.precision, latent.shift, *components, density.means, np.maximum(count, 1e-12)
     )

@@ -25,9 +25,11 @@ _TO_GROUP, _TO_GROUP_EACH = 400, 20
 _LEAST_INFORMATION = 0.02
 _LARGEST_CHANGE = 10.0
 _FLOOR = 1e-6
-# Steps until all components are looked at again; a responsibility below exp(-_FAR) is far.
+# A member's share in a component that counts; steps until all components are looked at again, and what is far: a share
+# below exp(-_FAR).
+SHARE = 1e-3
 _REFRESH = 4
-_FAR = 18.0
+_FAR = 14.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +156,7 @@ def deconvolve(
             *mixture.components(),
             near,
             refresh=step % _REFRESH == _REFRESH - 1,
+            threshold=SHARE,
         )
         mean_evidence = float(evidence.mean())
         if mean_evidence > max(history):

@@ -51,7 +51,7 @@ class Shape:
         more = max(min(self.n_components * np.sqrt(count / chosen_with), MOST_COMPONENTS), self.n_components)
         return Shape("mixture", round(more), 2 if count >= 2 * chosen_with else 1)
 
-    def learn(self, latent: Latent, rng: np.random.Generator, *, max_steps: int = 10) -> Mixture | Curves:
+    def learn(self, latent: Latent, rng: np.random.Generator, *, max_steps: int = 8) -> Mixture | Curves:
         """Learn the density from the members' latent likelihoods."""
         if self.kind == "curves":
             return Curves.of(latent, rng)
