@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "aligned.hpp"
 #include "dispatch.hpp"
 #include "mixture_kernel.hpp"
+#include "pair_order.hpp"
 #include "threads.hpp"
 
 namespace nb = nanobind;
@@ -30,7 +32,7 @@ using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 constexpr double kHalfLog2Pi = 0.91893853320467274178, kLog2E = 1.44269504088896340736;
 // Curves this many nats below the best are left to single precision: 5e-5 of the sum each, known to a ten-thousandth.
 constexpr double kMatters = 10.0;
-constexpr int64_t kObjectsPerBlock = 16;
+constexpr int64_t kObjectsPerBlock = 16, kObjectsToSortFor = 64;
 
 void require(bool holds, const char* what) {
     if (!holds) throw nb::value_error(what);
@@ -57,6 +59,52 @@ struct Arrays {
     const double* log_weights;  // (k) or null
     const int64_t* skip;        // (n) or null
     std::vector<double> object_factor, curve_factor, share;  // components, the widest first
+};
+
+// The curves in an order that puts similar ones side by side, and points far apart first (neighbours tell the same): tiles of
+// curves that cannot match are then given up after a few points.
+struct Sorted {
+    std::vector<double> d, d_sigma, y, y_sigma, log_weights, extra;
+    std::vector<int64_t> skip;
+
+    Sorted(Arrays& in, int tile) : extra(size_t(in.m), 0.0) {
+        if (in.n < kObjectsToSortFor) return;
+        PairArrays pairs{};
+        pairs.n = in.n, pairs.k = in.k, pairs.m = in.m, pairs.d = in.d, pairs.d_sigma = in.d_sigma, pairs.d_sigma_shared = in.d_shared;
+        pairs.y = in.y, pairs.y_sigma = in.y_sigma, pairs.y_sigma_shared = in.y_shared, pairs.extra = extra.data();
+        const int64_t sample = (std::clamp<int64_t>(in.k / 16, 1, 512) + tile - 1) / tile * tile;
+        const std::vector<int32_t> curves = similar_together(pairs, Units(pairs), sample, tile);
+        if (curves.empty()) return;
+        const std::vector<int32_t> points = scattered(in.m), one{0};
+        std::vector<int32_t> objects(static_cast<size_t>(in.n));
+        std::iota(objects.begin(), objects.end(), 0);
+        d = taken(in.d, objects, points), in.d = d.data();
+        d_sigma = taken(in.d_sigma, in.d_shared ? one : objects, points), in.d_sigma = d_sigma.data();
+        y = taken(in.y, curves, points), in.y = y.data();
+        y_sigma = taken(in.y_sigma, in.y_shared ? one : curves, points), in.y_sigma = y_sigma.data();
+        if (in.log_weights) log_weights = taken(in.log_weights, curves, one), in.log_weights = log_weights.data();
+        if (in.skip) {
+            std::vector<int64_t> place(curves.size());
+            for (size_t i = 0; i < curves.size(); ++i) place[size_t(curves[i])] = int64_t(i);
+            for (int64_t i = 0; i < in.n; ++i) skip.push_back(in.skip[i] < 0 ? -1 : place[size_t(in.skip[i])]);
+            in.skip = skip.data();
+        }
+    }
+
+    static std::vector<int32_t> scattered(int64_t m) {
+        int64_t step = std::max<int64_t>(1, int64_t(0.618 * double(m)));
+        while (std::gcd(step, m) > 1) ++step;
+        std::vector<int32_t> out;
+        for (int64_t j = 0; j < m; ++j) out.push_back(int32_t(j * step % m));
+        return out;
+    }
+    static std::vector<double> taken(const double* from, const std::vector<int32_t>& rows, const std::vector<int32_t>& columns) {
+        std::vector<double> out;
+        out.reserve(rows.size() * columns.size());
+        for (const int32_t row : rows)
+            for (const int32_t column : columns) out.push_back(from[int64_t(row) * int64_t(columns.size()) + column]);
+        return out;
+    }
 };
 
 // The observed points of an object in double, and the components of its pairs.
@@ -136,10 +184,8 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     Careful careful;
     std::vector<int32_t>& points = careful.points;
     for (int64_t j = 0; j < in.m; ++j)
-        if (std::isfinite(d[j]) && std::isfinite(d_sigma[j])) {
-            points.push_back(int32_t(j));
-            careful.value.push_back(d[j]), careful.variance.push_back(d_sigma[j] * d_sigma[j]);
-        }
+        if (std::isfinite(d[j]) && std::isfinite(d_sigma[j])) points.push_back(int32_t(j));
+    for (const int32_t j : points) careful.value.push_back(d[j]), careful.variance.push_back(d_sigma[j] * d_sigma[j]);
     careful.square.resize(points.size()), careful.curve_variance.resize(points.size());
     // With the same errors on both sides, widths (s, t) and (t, s) are one component.
     bool alike = in.y_shared;
@@ -266,6 +312,7 @@ void bind_mixture(nb::module_& m) {
             bool stopped = false;
             {
                 nb::gil_scoped_release release;
+                const Sorted sorted(in, kernels.tile);
                 const Packed packed(in, kernels.tile);
                 Blocks blocks((in.n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
                 try {

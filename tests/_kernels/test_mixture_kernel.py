@@ -35,3 +35,22 @@ def test_threads_change_nothing():
     one = mixture_logsumexp(d, np.full((1, 10), 0.3), y, np.full((1, 10), 0.3), *widths, n_threads=1)
     two = mixture_logsumexp(d, np.full((1, 10), 0.3), y, np.full((1, 10), 0.3), *widths, n_threads=2)
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_many_objects_meet_the_curves_in_another_order(shared):
+    # Enough objects for sorted curves, enough curves for tiles that are given up.
+    rng = np.random.default_rng(5)
+    at = np.linspace(0.0, 1.0, 30)
+    y = np.sin(rng.uniform(1.0, 9.0, (700, 1)) * at) + 0.1 * rng.standard_normal((700, 30))
+    d = y[:80] + 0.3 * rng.standard_normal((80, 30))
+    d[3, ::4] = np.nan
+    y_sigma = rng.uniform(0.05, 0.2, (1 if shared else 700, 30))
+    d_sigma = rng.uniform(0.05, 0.2, (80, 30))
+    widths = np.log([0.8, 0.2]), np.array([1.0, 5.0])
+    weights = np.log(rng.dirichlet(np.ones(700)))
+    skip = np.where(np.arange(80) % 3 == 0, -1, np.arange(80))
+    for options in ({}, {"log_weights": weights, "skip": skip}):
+        found = mixture_logsumexp(d, d_sigma, y, y_sigma, *widths, **options)
+        expected = mixture.mixture_logsumexp(d, d_sigma, y, y_sigma, *widths, **options)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=TOLERANCE)
