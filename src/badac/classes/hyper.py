@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from badac.classes.model import FloatArray
@@ -99,6 +100,8 @@ def evidence(
     members: Sequence[tuple[Block, FloatArray]],
     origin: float,
     prior_precision: FloatArray,
+    *,
+    ask: bool = True,
 ) -> tuple[float, dict[str, FloatArray]]:
     """Log evidence of the members, and its derivatives with respect to the parts of the process.
 
@@ -108,12 +111,15 @@ def evidence(
     origin : float
     prior_precision : (size,)
         Of the mean's coefficients.
+    ask : bool
+        Whether "basis" is wanted: it costs more than all the others.
 
     Returns
     -------
     float
     dict
-        "length" (log), "bands" (n_bands, n_bands), "psi" (n_bands,), "basis" (size, size): ``sum H' G H``.
+        "length" (log), "bands" (n_bands, n_bands), "psi" (n_bands,), "factors" (size, rank): half of it, ``sum H' G H F``;
+        "basis" (size, size): ``sum H' G H``.
     """
     q, n_bands = process.basis.size, process.basis.n_bands
     total = np.diag(prior_precision)
@@ -141,11 +147,13 @@ def evidence(
         "length": np.zeros(()),
         "bands": np.zeros((n_bands, n_bands)),
         "psi": np.zeros(n_bands),
+        "factors": np.zeros_like(process.factors),
         "basis": np.zeros((q, q)),
     }
     for block, features, inverse, solved, pull, near, slope in kept:
         weight = pull - solved @ mean
-        spread = np.linalg.solve(root, solved.reshape(-1, q).T).T.reshape(solved.shape)
+        spread = solve_triangular(root, solved.reshape(-1, q).T, lower=True, check_finite=False)
+        spread = spread.T.reshape(solved.shape)
         gradient = weight[:, :, None] * weight[:, None, :]
         gradient -= inverse
         gradient += spread @ spread.transpose(0, 2, 1)
@@ -159,7 +167,11 @@ def evidence(
         else:
             slopes["bands"] += np.tensordot(flat, (gradient * near) @ flat, axes=([0, 1], [0, 1]))
         slopes["psi"] += np.einsum("bii,bin->n", gradient, flat)
-        slopes["basis"] += np.tensordot(features, gradient @ features, axes=([0, 1], [0, 1]))
+        if process.factors.shape[1]:
+            pulled = gradient @ (features @ process.factors)
+            slopes["factors"] += np.tensordot(features, pulled, axes=([0, 1], [0, 1]))
+        if ask:
+            slopes["basis"] += np.tensordot(features, gradient @ features, axes=([0, 1], [0, 1]))
     return value, slopes
 
 
@@ -185,7 +197,7 @@ def climb(
 
     def loss(vector: FloatArray) -> tuple[float, FloatArray]:
         here = unpack(np.clip(vector, -20.0, 20.0), process, scales)
-        value, slopes = evidence(here, members, origin, prior_precision)
+        value, slopes = evidence(here, members, origin, prior_precision, ask=False)
         factor = np.linalg.cholesky(here.bands) / scales.value
         by_factor = 2.0 * scales.value**2 * slopes["bands"] @ factor
         lower = by_factor[rows, columns]
@@ -195,7 +207,7 @@ def climb(
                 np.atleast_1d(slopes["length"]),
                 lower,
                 2.0 * here.psi * slopes["psi"],
-                (2.0 * scales.value * slopes["basis"] @ here.factors).ravel(),
+                (2.0 * scales.value * slopes["factors"]).ravel(),
             ]
         )
         log_prior, prior_slope = prior(vector, n_bands)
