@@ -36,7 +36,9 @@ Workers = Annotated[
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", help="Rank on the Dask cluster with this address, such as tcp://10.0.0.1:8786."),
+    typer.Option(
+        "--scheduler", help="Rank on the Dask cluster with this address, such as tcp://10.0.0.1:8786."
+    ),
 ]
 OnError = Annotated[
     OnErrorChoice,

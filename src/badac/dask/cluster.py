@@ -47,7 +47,7 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
             # A port of its own: another cluster may run here.
             dashboard_address="127.0.0.1:0",
             # Tornado's and the nannies' words about lost connections are no news to the user of a command.
-            silence_logs=40,
+            silence_logs=50,
         ) as local,
         distributed.Client(local, set_as_default=False) as client,
     ):

@@ -145,6 +145,7 @@ def rank_files(
     on_error: str = "stop",
     n_rows: int | None = None,
     n_ranked: int = _RANKED,
+    n_shown: int = _SHOWN,
     done: Callable[[int], None] = lambda n: None,
     command: str = "",
 ) -> Found:
@@ -169,6 +170,8 @@ def rank_files(
         Rows judged at a time.
     n_ranked : int
         Objects in the ranking, if there are more; the parts hold all of them.
+    n_shown : int
+        Of the strangest, the objects themselves are fetched for the report.
     done : callable
         Told the number of objects judged whenever a piece is finished.
     command : str
@@ -208,7 +211,8 @@ def rank_files(
     notes = dict.fromkeys(note for part in judged for note in part.notes)
     n_bad = sum(part.n_bad for part in judged)
     failed = [part.failure for part in judged if part.failure]
-    said = [f"{n_bad} rows could not be used and are listed in {BAD_ROWS}"] if n_bad else []
+    rows = f"{n_bad} row{'s' if n_bad > 1 else ''}"
+    said = [f"{rows} could not be used: see {BAD_ROWS}"] if n_bad else []
     if tally.n > len(top):
         said.append(f"the ranking holds the {len(top):,} strangest; all {tally.n:,} objects are in verdicts/")
     verdicts = _verdicts(top, model)
@@ -218,7 +222,7 @@ def rank_files(
         recognised=next(part.recognised for part in judged if part.recognised),
         notes=(*said, *failed[:5], *notes)[:10],
         verdicts=verdicts,
-        shown=_reread(top, found, run),
+        shown=_reread(top[:n_shown], found, run),
         fdr=fdr,
         n_discoveries=tally.listed(fdr),
         expected_false_alarms=tally.expected_false_alarms(fdr),
@@ -369,7 +373,7 @@ def _verdicts(top: Any, model: BADACClassifier) -> Verdicts:
 
 def _reread(top: Any, found: list[Piece], run: Run) -> Catalogue:
     """Fetch the strangest objects themselves from their files, in order."""
-    wanted = list(zip(top["piece"][:_SHOWN].tolist(), top["row"][:_SHOWN].tolist(), strict=True))
+    wanted = list(zip(top["piece"].tolist(), top["row"].tolist(), strict=True))
     picked: dict[tuple[int, int], Catalogue] = {}
     for number in sorted({number for number, _ in wanted}):
         row = 0
