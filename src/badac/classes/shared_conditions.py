@@ -10,9 +10,10 @@ their classes: with ``S_i = factors factors' + diag psi + Sigma_i`` of each memb
     u_b | data ~ N(m_b, P_b^-1),    P_b = I / sigma^2 + F' (sum_i S_i^-1) F ,    P_b m_b = F' sum_i S_i^-1 (y_i - mean)
 
 Classes and common parts are found in turn, and ``sigma`` by EM. What comes back are the objects with ``F m_b`` subtracted
-and the variance of what is left unknown added to their error bars; every class model takes them from there. Use it where
-batches have many members: their common part would otherwise be learned as variability of the classes, which new objects,
-observed under other conditions, do not have.
+and the variance of what is left unknown added to their error bars; every class model takes them from there. With b batches
+only a share ``1 - 1 / sqrt(b)`` is subtracted: what all batches have in common by chance cannot be told from the classes, so
+the classes keep that much scatter. Use it where batches are many and have many members: their common part would otherwise
+be learned as variability of the classes, which new objects, observed under other conditions, do not have.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class SharedConditions:
     Attributes
     ----------
     objects : Measurements
-        (n, m): the objects without it, in their order; error bars hold what is not known of it.
+        (n, m): the objects without it but for one part in sqrt(b), in their order; error bars hold what is not known of it.
     batches : (b,)
         Labels of the batches, sorted.
     common, error : (b, m)
@@ -176,7 +177,7 @@ def coefficients(precision: FloatArray, right: FloatArray, width: float) -> tupl
     """Posterior mean (b, q) and covariance (b, q, q) of the coefficients of each batch."""
     # In units of the width, so that a width of zero is one too.
     size = precision.shape[-1]
-    covariance = width**2 * np.linalg.inv(np.eye(size) + width**2 * precision)
+    covariance = np.asarray(width**2 * np.linalg.inv(np.eye(size) + width**2 * precision), dtype=np.float64)
     return (covariance @ right[..., None])[..., 0], covariance
 
 
@@ -198,8 +199,11 @@ def without_common(
 ) -> Measurements:
     """Return the objects with the common part of their batch subtracted and its uncertainty in their error bars."""
     spread = np.einsum("ma,bac,mc->bm", shapes, covariance, shapes, optimize=True)
+    # The mean over all batches, known to sigma / sqrt(b) only, is taken for the classes' own. That share of each batch's part
+    # stays, so that the classes learn it as scatter and new objects may differ by it.
+    share = 1.0 - 1.0 / np.sqrt(len(mean))
     return Measurements._trusted(
-        objects.values - (mean @ shapes.T)[member_of],
+        objects.values - share * (mean @ shapes.T)[member_of],
         np.sqrt(objects.sigma**2 + spread[member_of]),
         None,
         objects.at,

@@ -82,9 +82,10 @@ def align(members: Measurements, noise: Noise, nodes: FloatArray, log_weights: F
 
 def with_error(members: Measurements, template: Template, at: FloatArray, error: FloatArray) -> Measurements:
     """Return the aligned members with the covariance (k, m, m) that an x-error (k,) gives them along the template's slope."""
-    assert template.mean is not None
+    assert template.mean is not None and template.width is not None
     steps = np.gradient(template.mean, at)
     along = error[:, None] * steps
-    variance = np.where(members.observed, members.sigma, 0.0) ** 2
+    # A missing point needs some variance, and any will do.
+    variance = np.where(members.observed, members.sigma, template.width) ** 2
     covariance = along[:, :, None] * along[:, None, :] + variance[:, :, None] * np.eye(len(at))
     return Measurements(members.values, covariance=covariance, at=members.at)

@@ -2,14 +2,14 @@
 
     d = (1 + gain g) y + offset o + noise,     g, o ~ N(0, 1) for each object
 
-For a population or a template the offset is one more column of its factors, in closed form. With ``z' = (1 + gain g) z`` the
+For a population the offset is one more column of its factors, in closed form. With ``z' = (1 + gain g) z`` the
 gain is another one, along the mean: the object is reduced to its latent likelihood once, and the sum over ``g`` that is left
 costs as much as the latent space (trapezoid rule; spacing by how well the object knows its gain). For exact instances both
 are a rank-2 covariance around each curve. A parametric class gets them as two more parameters. Any other class model is asked
 about corrected objects ``(d - offset o) / (1 + gain g)``, by importance sampling (`badac.classes.importance`).
 
-The scatter of a class that no factor explains (psi, the error bars of instances) is taken at its mean square,
-``1 + gain^2`` times what it was.
+What no factor of a population explains (psi), and the error bars of instances, are taken at their mean square over the
+gains, ``1 + gain^2`` times what they were. A template, whose scatter is all psi, is summed over the gains point by point.
 """
 
 from __future__ import annotations
@@ -137,8 +137,10 @@ class Calibration:
             return model.tails.combine(np.column_stack(widths))
         if isinstance(model, Template):
             assert model.mean is not None and model.error is not None and model.width is not None
-            factor = Factor(model.mean, np.zeros((model.mean.size, 1)), model.error**2 + model.width**2)
-            return self._through_factors(objects, factor, Mixture.standard(1), model.noise)
+            psi = model.error**2 + model.width**2
+            return self._around_template(
+                objects, Factor(model.mean, np.ones((psi.size, 1)), psi), model.noise
+            )
         if isinstance(model, Instances) and isinstance(model.noise, Gaussian):
             assert model.curves is not None
             scaled, curves = model.noise.scaled(objects), model.noise.scaled(model.curves)
@@ -179,6 +181,23 @@ class Calibration:
             shift = scale * (latent.shift[:, 1:] - full[:, 1:, 0] * x)
             terms.append(density.log_evidence(Latent(scale**2 * inner, shift, offset)))
         return log_average(terms, log_weights[usable])
+
+    def _around_template(self, objects: Measurements, factor: Factor, noise: Noise | None) -> FloatArray:
+        """Sum over gains of corrected objects: one curve is cheap, and all its scatter is in psi."""
+        known = self.gain**2 * (weigh(objects, factor.mean, factor.psi)[0] @ factor.mean**2)
+        out = np.empty(objects.n_objects)
+        for rows, count in groups(10.0 * np.sqrt(1.0 + known)) if self.gain else [(slice(None), 1)]:
+            nodes, log_weights = normal_nodes(count) if self.gain else (np.zeros(1), np.zeros(1))
+            usable = 1.0 + self.gain * nodes > _SMALLEST_GAIN
+            some, terms = objects[rows], []
+            points = some.observed.sum(axis=1)
+            for scale in 1.0 + self.gain * nodes[usable]:
+                ones = np.ones(some.n_objects)
+                one = Factor(factor.mean, self.offset / scale * factor.factors, factor.psi)
+                latent = see(corrected(some, scale * ones, 0.0 * ones), one, noise)
+                terms.append(latent.gaussian_log_evidence() - points * np.log(scale))
+            out[rows] = log_average(terms, log_weights[usable])
+        return out
 
     def _as_parameters(self, model: Parametric) -> Parametric:
         function = model.function
