@@ -191,9 +191,11 @@ def correlated_gain(
     """
     fold = rng.permutation(members.n_objects) % _FOLDS
     gain = np.empty(members.n_objects)
+    # The same number of factors for both and for all parts: what is compared is the noise.
+    rank = choose_rank(members, around, rng)[0]
     for which in range(_FOLDS):
         known, unknown = members[fold != which], members[fold == which]
-        gaussian = learn_within(known, Gaussian(), around, rng, basis=basis)
+        gaussian = learn_within(known, Gaussian(), around, rng, basis=basis, rank=rank)
         correlated = measure(known, gaussian.factor, basis)
         gain[fold == which] = correlated.log_evidence(unknown) - gaussian.log_evidence(unknown)
     return gain

@@ -95,4 +95,5 @@ def log_density(
     """Log density of residuals (any shape) under the mixture; `extra` is a Gaussian variance common to all widths."""
     variance = (np.asarray(sigma)[..., None] * scale) ** 2 + np.asarray(extra)[..., None]
     parts = log_share - 0.5 * (np.asarray(residual)[..., None] ** 2 / variance + np.log(variance) + _LOG_2PI)
-    return np.asarray(logsumexp(parts, axis=-1))
+    top = parts.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(parts - top[..., None]).sum(axis=-1)))
