@@ -136,7 +136,7 @@ def accuracy(size: int, seeds: int, trees: int, flat: bool) -> None:
             mean, spread = np.mean(values, axis=0), np.std(values, axis=0)
             say(
                 f"| {setting} {number} | {name} | {100 * mean[0]:.2f} ± {100 * spread[0]:.2f} | {mean[1]:.4f} | "
-                f"{mean[2]:.4f} | {mean[2] / limit:.2f} |",
+                f"{mean[2]:.4f} | {mean[2] / limit:.3f} |",
             )
 
 

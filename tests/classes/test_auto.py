@@ -2,8 +2,9 @@ import numpy as np
 from populations import gaussian, sines
 
 from badac.checks import check_class_model
-from badac.classes.auto import Auto, compare, some_members
+from badac.classes.auto import Auto, compare, left_out_of_template, some_members
 from badac.classes.instances import Instances
+from badac.classes.model import Surroundings
 from badac.classes.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
@@ -71,3 +72,20 @@ def test_trying_the_instances_is_bounded() -> None:
 def test_laws_of_a_class_model() -> None:
     members, objects = sines(40, seed=8, m=8), sines(4, seed=9, m=8)
     check_class_model(Auto(), members, objects, Gaussian(), np.random.default_rng(0), tolerance=1e-5)
+
+
+def test_values_whose_squares_overflow_are_a_population() -> None:
+    members = sines(60, seed=8)
+    found = fit(Measurements(1e200 * members.values, 1e200 * members.sigma))
+    assert isinstance(found.chosen, Population)
+    assert found.chosen.unit > 1e199
+    assert "units" in found.report[0].why
+
+
+def test_a_template_of_some_members_is_compared_in_a_large_class() -> None:
+    members = gaussian(4500, seed=9)[0]
+    around, compared = Surroundings.of(members), np.array([0, 17, 4499])
+    of_some = left_out_of_template(members, compared, Gaussian(), np.random.default_rng(0), around)
+    of_all = Template().fit(members, Gaussian(), np.random.default_rng(0), around).leave_one_out()[compared]
+    # Mean and width of 2,250 members are right to 1/67 and 1/47 of themselves; an object has ten or so points.
+    np.testing.assert_allclose(of_some, of_all, atol=members.n_points * 0.1)

@@ -81,9 +81,12 @@ def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatA
     safe = np.maximum(count, 1.0)
     centre = total / safe
     squares = np.zeros(objects.n_points)
+    # In units of the largest value, whose square may be beyond a float.
+    unit = max(abs(largest(objects.values)), abs(smallest(objects.values)))
+    unit = unit if 0.0 < unit < np.inf else 1.0
     for block in blocks:
-        squares += np.nansum((objects.values[block] - centre) ** 2, axis=0)
-    return centre, np.sqrt(squares / safe), count
+        squares += np.nansum(((objects.values[block] - centre) / unit) ** 2, axis=0)
+    return centre, unit * np.sqrt(squares / safe), count
 
 
 def refuse_own_points(members: Measurements, model: str) -> None:
