@@ -26,10 +26,14 @@ import numpy.typing as npt
 from scipy import stats
 
 from badac import anomalies, classes, noise, nuisance
+from badac.anomalies.own_points import OwnClass, OwnPoints
+from badac.anomalies.young import Alikeness, YoungClass
 from badac.classes.bandwidth import Curves
 from badac.classes.basis import Basis
 from badac.classes.factor import Factor
 from badac.classes.growth import Curve
+from badac.classes.imputed import Imputed
+from badac.classes.latent import Latent
 from badac.classes.mixture import Mixture
 from badac.classes.plan import Plan
 from badac.classes.pointwise import Pointwise
@@ -38,7 +42,8 @@ from badac.classes.shape import Shape
 from badac.classes.tails import Tails
 from badac.coarsening import Coarsening
 from badac.data.measurements import Measurements
-from badac.estimators import BADACClassifier
+from badac.estimators import BADACClassifier, Stream
+from badac.estimators.newcomers import NewClass, Pool, StreamState
 from badac.missingness import Missingness
 from badac.opinions import Opinions
 from badac.stacking import Stacking
@@ -64,6 +69,7 @@ STORABLE: dict[str, type] = {
         Opinions,
         Stacking,
         Pointwise,
+        Imputed,
         Plan,
         Shape,
         Curves,
@@ -91,6 +97,8 @@ STORABLE: dict[str, type] = {
         noise.Binomial,
         noise.PerClass,
         anomalies.Deviations,
+        OwnClass,
+        OwnPoints,
         anomalies.Described,
         anomalies.Ground,
         anomalies.SomethingElse,
@@ -100,9 +108,15 @@ STORABLE: dict[str, type] = {
         anomalies.Broad,
         anomalies.Seen,
         anomalies.Contamination,
+        Alikeness,
+        YoungClass,
+        Latent,
+        NewClass,
+        Pool,
+        StreamState,
     )
 }
-ESTIMATORS: dict[str, type] = {cls.__name__: cls for cls in (BADACClassifier,)}
+ESTIMATORS: dict[str, type] = {cls.__name__: cls for cls in (BADACClassifier, Stream)}
 
 
 class ModelFileError(ValueError):
@@ -114,7 +128,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : BADACClassifier
+    model : BADACClassifier or Stream
         A fitted model made of badac's own parts. A model with a noise or class model of your own cannot be stored: its
         code is not ours to load.
     path : path
@@ -123,11 +137,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if type(model).__name__ not in ESTIMATORS or not hasattr(model, "classes_"):
         raise TypeError(f"badac.save stores a fitted {' or '.join(ESTIMATORS)}: got {model!r}.")
     arrays: list[npt.NDArray[Any]] = []
-    tree = {
-        "estimator": type(model).__name__,
-        "params": _encode(model.get_params(deep=False), arrays, "params"),
-        "state": _encode({k: v for k, v in vars(model).items() if k.endswith("_")}, arrays, "state"),
-    }
+    tree = _encode_estimator(model, arrays)
     specs = [{"dtype": array.dtype.str, "shape": array.shape} for array in arrays]
     header = json.dumps({"tree": tree, "arrays": specs}, allow_nan=False).encode()
     digest = hashlib.sha256(header)
@@ -182,9 +192,7 @@ def load(path: str | os.PathLike[str], *, functions: Sequence[Callable[..., Any]
         arrays = _read_arrays(header["arrays"], body[header_length:])
         tree = header["tree"]
         known = {_name(function): function for function in functions}
-        model = ESTIMATORS[tree["estimator"]](**_decode(tree["params"], arrays, known))
-        for name, value in _decode(tree["state"], arrays, known).items():
-            setattr(model, name, value)
+        model = _decode_estimator(tree, arrays, known)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -201,6 +209,23 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def _encode_estimator(model: Any, arrays: list[npt.NDArray[Any]]) -> dict[str, Any]:
+    return {
+        "estimator": type(model).__name__,
+        "params": _encode(model.get_params(deep=False), arrays, "params"),
+        "state": _encode({k: v for k, v in vars(model).items() if k.endswith("_")}, arrays, "state"),
+    }
+
+
+def _decode_estimator(
+    tree: dict[str, Any], arrays: list[npt.NDArray[Any]], known: Mapping[str, Callable[..., Any]]
+) -> Any:
+    model = ESTIMATORS[tree["estimator"]](**_decode(tree["params"], arrays, known))
+    for name, value in _decode(tree["state"], arrays, known).items():
+        setattr(model, name, value)
+    return model
 
 
 def _encode(value: Any, arrays: list[npt.NDArray[Any]], where: str) -> Any:
@@ -224,6 +249,8 @@ def _encode(value: Any, arrays: list[npt.NDArray[Any]], where: str) -> Any:
             ]
         }
     name = type(value).__name__
+    if ESTIMATORS.get(name) is type(value):
+        return _encode_estimator(value, arrays)
     if STORABLE.get(name) is type(value) and dataclasses.is_dataclass(value):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         return {"part": name, "fields": {k: _encode(v, arrays, f"{where}.{k}") for k, v in fields.items()}}
@@ -305,6 +332,8 @@ def _decode(value: Any, arrays: list[npt.NDArray[Any]], known: Mapping[str, Call
                 f"the file names a distribution that scipy.stats has not: {value['distribution']!r}."
             )
         return family(*_decode(value["args"], arrays, known), **_decode(value["kwds"], arrays, known))
+    if "estimator" in value:
+        return _decode_estimator(value, arrays, known)
     cls = STORABLE[value["part"]]
     given = {name: _decode(item, arrays, known) for name, item in value["fields"].items()}
     expected = {field.name for field in dataclasses.fields(cls)}

@@ -26,11 +26,11 @@ from badac.anomalies.bump import Bump
 from badac.anomalies.described import Described, View, describe
 from badac.anomalies.hypothesis import Ground, Hypothesis
 from badac.anomalies.model import FloatArray, Known
+from badac.anomalies.own_points import OwnPoints
 from badac.anomalies.rare import rare_population, suspects
 from badac.anomalies.sequence import coordinates
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
-from badac.anomalies.tophat import TopHat
 from badac.classes.mixture import logsumexp_rows
 from badac.classes.model import ClassModel
 from badac.classes.population import Population
@@ -62,8 +62,8 @@ class Deviations:
         After `fit`: populations of rare members, and the log priors of belonging to them.
     ground : Ground
         After `fit`: what the hypotheses share.
-    box : TopHat or None
-        After `fit` on objects with points of their own, which no factor model describes: the paper's anomaly instead.
+    own : OwnPoints or None
+        After `fit` on objects with points of their own: the classes at any points (`badac.anomalies.own_points`).
     """
 
     hypotheses: tuple[Hypothesis, ...] = (SomethingElse(), Bump(), SmoothDeviation())
@@ -73,7 +73,7 @@ class Deviations:
     rare: tuple[Described, ...] = ()
     rare_log_prior: FloatArray | None = None
     ground: Ground | None = None
-    box: TopHat | None = None
+    own: OwnPoints | None = None
 
     def __post_init__(self) -> None:
         if (
@@ -88,7 +88,7 @@ class Deviations:
 
     def fit(self, known: Known, rng: np.random.Generator) -> Self:
         if known.training.own_points:
-            return replace(self, box=TopHat().fit(known, rng), log_prior=known.log_prior)
+            return replace(self, own=OwnPoints.of(known, rng), log_prior=known.log_prior)
         classes = describe_all(known, known.models, rng)
         where = coordinates(known.training, rng)
         noise = None if where is None else learned_bad_points(known, classes, rng)
@@ -114,8 +114,6 @@ class Deviations:
 
     def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
         assert self.log_prior is not None, "fit first"
-        if self.box is not None:
-            return self.box.log_evidence(objects, log_known, n_threads=n_threads)
         return log_total(log_known, self.log_prior) + self.log_bayes_factor(objects)
 
     def log_bayes_factor(self, objects: Measurements) -> FloatArray:
@@ -124,23 +122,34 @@ class Deviations:
 
     def by_hypothesis(self, objects: Measurements) -> FloatArray:
         """Return (n, hypotheses): the log Bayes factor of each hypothesis against all known classes."""
+        if self.own is not None:
+            return self.own.by_hypothesis(self.hypotheses, objects)
         out = np.empty((objects.n_objects, len(self.hypotheses)))
         for start in range(0, objects.n_objects, _OBJECTS_PER_BLOCK):
             block = slice(start, start + _OBJECTS_PER_BLOCK)
             some = objects[block]
             views = self.views(some)
-            known = self.log_known(some, views)
-            for column, hypothesis in enumerate(self.hypotheses):
-                out[block, column] = hypothesis.log_evidence(some, views) - known
+            evidence = np.stack([one.log_evidence(some, views) for one in self.hypotheses], axis=1)
+            anomaly = logsumexp_rows(evidence + np.log(self.shares))
+            out[block] = evidence - self.log_known(some, views, anomaly)[:, None]
         return out
 
-    def log_known(self, objects: Measurements, views: tuple[View, ...]) -> FloatArray:
-        """Return (n,): log P(d | known classes) under the descriptions, their rare members included."""
-        priors = [] if self.rare_log_prior is None else self.rare_log_prior.tolist()
-        rare = [View(objects, one, prior) for one, prior in zip(self.rare, priors, strict=True)]
-        return logsumexp_rows(
-            np.stack([view.log_prior + view.log_evidence for view in (*views, *rare)], axis=1)
-        )
+    def log_known(
+        self, objects: Measurements, views: tuple[View, ...], log_anomaly: FloatArray
+    ) -> FloatArray:
+        """Return (n,): log P(d | known classes) under the descriptions, their rare members included.
+
+        A population of a few rare members is not known well enough to make an object more normal than even odds with an
+        anomaly, ``log_anomaly`` (n,): what it alone explains stays above the typical members in the ranking.
+        """
+        known = [view.log_prior + view.log_evidence for view in views]
+        for one, prior in zip(self.rare, self._rare_priors, strict=True):
+            known.append(np.minimum(prior + View(objects, one, prior).log_evidence, log_anomaly))
+        return logsumexp_rows(np.stack(known, axis=1))
+
+    @property
+    def _rare_priors(self) -> list[float]:
+        return [] if self.rare_log_prior is None else self.rare_log_prior.tolist()
 
     def views(self, objects: Measurements) -> tuple[View, ...]:
         """Return the objects as each known class sees them."""

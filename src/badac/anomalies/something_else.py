@@ -25,7 +25,7 @@ from badac.classes.latent import project, weighted_residuals
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 
-_NOISE_SHARE = 4.0
+NOISE_SHARE = 4.0
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -67,7 +67,7 @@ class SomethingElse:
             latent = seen_through(weight, scaled, offset, waves)
         else:
             latent = project(gaussian, level, waves, jitter)
-        visible = ground.variance + _NOISE_SHARE * mean_variance(weight)
+        visible = ground.variance + NOISE_SHARE * mean_variance(weight)
         terms = []
         for power in powers:
             for amplitude in self.amplitudes:

@@ -176,7 +176,7 @@ class YoungClass:
         root = np.linalg.cholesky(self.alike.between)
         turned = root.transpose(0, 2, 1)
         inner = turned @ self.precision @ root + np.eye(root.shape[1])
-        covariance = root @ np.linalg.solve(inner, turned)
+        covariance = np.asarray(root @ np.linalg.solve(inner, turned), dtype=np.float64)
         mean = (covariance @ self.shift[..., None])[..., 0]
         log_det = np.linalg.slogdet(inner)[1]
         return self.constant + 0.5 * (np.einsum("hq,hq->h", self.shift, mean) - log_det), mean, covariance
