@@ -7,9 +7,14 @@ from badac import Measurements
 from badac.metrics import calibration_curve
 from badac.plots import (
     CalibrationDisplay,
+    ClassBand,
+    ConfusionDisplay,
     CovarianceDisplay,
+    DiagnosisDisplay,
     EvidenceDisplay,
+    ObjectDisplay,
     ObjectsDisplay,
+    RankingDisplay,
     RocDisplay,
     new_figure,
 )
@@ -96,3 +101,36 @@ def test_covariance_is_drawn_as_it_is():
     matrix = np.array([[1.0, 0.5], [0.5, 2.0]])
     display = CovarianceDisplay(matrix).plot()
     np.testing.assert_array_equal(display.ax_.images[0].get_array(), matrix)
+
+
+def test_confusion_counts_and_names():
+    display = ConfusionDisplay.from_predictions(["a", "b", "b", "c"], ["a", "b", "c", "c"]).plot()
+    assert display.counts.tolist() == [[1, 0, 0], [0, 1, 1], [0, 0, 1]]
+    assert display.shares[1].tolist() == [0.0, 0.5, 0.5]
+    assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["a", "b", "c"]
+    many = ConfusionDisplay(np.eye(30, dtype=np.int64), [f"class {i}" for i in range(30)]).plot()
+    assert len(many.ax_.texts) == 0  # too many for numbers
+
+
+def test_ranking_marks_how_far_the_list_reaches():
+    display = RankingDisplay(np.linspace(1, 0, 5000), np.linspace(0, 1, 5000), n_discoveries=7).plot()
+    assert display.ax_.get_xscale() == "log"
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == ["anomaly probability", "p-value", "7 at 10 % false alarms"]
+
+
+def test_diagnosis_is_a_density():
+    display = DiagnosisDisplay.from_pulls(np.array([-9.0, 0.0, 0.1, 9.0])).plot()
+    assert np.sum(display.density * np.diff(display.edges)) == pytest.approx(1.0)
+    assert display.density[0] > 0 and display.density[-1] > 0  # what lies beyond is put at the edge
+
+
+def test_an_object_with_its_class_and_window():
+    one = Measurements([[1.0, np.nan, 3.0]], sigma=0.5)
+    band = ClassBand(np.arange(3.0), np.ones(3), np.full(3, 0.1))
+    display = ObjectDisplay(one, "quiet", [("", band)], np.array([2.0, 2.0])).plot()
+    names = {text.get_text() for text in display.ax_.get_legend().get_texts()}
+    assert names == {"strangest window", "class quiet", "object"}
+    low, high = display._drawn_window(np.arange(3.0))
+    assert low < 2.0 < high  # a window of one point has a width
+    assert rendered(display.figure_, "png").startswith(b"\x89PNG")

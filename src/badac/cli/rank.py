@@ -124,7 +124,7 @@ def rank(
 
             settings = Settings(class_model.value, noise.value, anomaly_prior, seed, folds, diagnose)
             fitted = learn(training, settings, n_jobs=jobs, step=step)
-        from badac.job import rank_file, rows_in, write_results
+        from badac.job import prepare, rank_file, rows_in, write_results
 
         if on_cluster:
             found = rank_on_cluster(
@@ -140,10 +140,9 @@ def rank(
                 command=command,
             )
         else:
-            with (
-                waiting("Comparing with known objects"),
-                counting(f"Ranking {new.name}", rows_in(new), "rows") as done,
-            ):
+            with step("Learning once more without a part of the known objects, to compare with those"):
+                prepare(fitted)
+            with counting(f"Ranking {new.name}", rows_in(new), "rows") as done:
                 found = rank_file(
                     fitted, new, fdr=fdr, n_rows=batch, n_shown=show, done=done, command=command
                 )

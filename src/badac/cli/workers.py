@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from badac.cli.speech import counting, note, step, waiting
+from badac.cli.speech import counting, note, step
 
 if TYPE_CHECKING:
     from badac.estimators import BADACClassifier
@@ -75,7 +75,6 @@ def rank_on_cluster(
     with ExitStack() as stack:
         with step(f"Starting {where}"):
             client = stack.enter_context(cluster(workers, scheduler))
-        stack.enter_context(waiting("Comparing with known objects"))
         done = stack.enter_context(counting(f"Ranking {new.name}", rows, "rows"))
         try:
             return rank_files(model, new, output, client, on_error=on_error, done=done, **options)

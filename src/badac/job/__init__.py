@@ -14,7 +14,7 @@ from badac.job.learning import Settings, learn
 from badac.job.ranking import Found, rank_file
 from badac.job.record import Record
 from badac.job.report import report_page, write_results
-from badac.job.scoring import Verdicts, merge, score_batch
+from badac.job.scoring import Verdicts, merge, prepare, score_batch
 from badac.job.training import Training, read_training
 
 __all__ = [  # noqa: RUF022  (reading order)
@@ -27,6 +27,7 @@ __all__ = [  # noqa: RUF022  (reading order)
     "batches",
     "rows_in",
     "Verdicts",
+    "prepare",
     "score_batch",
     "merge",
     "Found",

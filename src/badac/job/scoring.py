@@ -73,6 +73,11 @@ class Verdicts:
         return self.take(np.asarray(list(rows), dtype=np.int64)).columns(classes)
 
 
+def prepare(model: BADACClassifier) -> None:
+    """Make ready what p-values need before the first batch asks: the model learned once more, without a part of its objects."""
+    model.anomaly_pvalue(model.training_[:1])
+
+
 def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
     """Judge the objects of one batch, in their order. A pure function of both."""
     ranking = model.rank(batch.objects)

@@ -1,0 +1,189 @@
+"""The steps of the main job: reading alike, scoring by batches, merging, folders that are whole or absent."""
+
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from badac import load, save
+from badac.data import Measurements
+from badac.job import (
+    Layout,
+    Record,
+    Settings,
+    batches,
+    learn,
+    merge,
+    rank_file,
+    read_training,
+    rows_in,
+    score_batch,
+)
+from badac.job.folder import output_folder
+from badac.job.learning import cross_validate, validation_rows
+from badac.job.scoring import strangest
+from badac.job.simulated import simulate, to_frame
+from badac.plots import ObjectDisplay
+
+
+def table(n, seed, points=5):
+    rng = np.random.default_rng(seed)
+    label = np.arange(n) % 2
+    truth = label[:, None] + rng.normal(0.0, 0.2, (n, 1)) + np.zeros(points)
+    sigma = rng.uniform(0.1, 0.2, truth.shape)
+    return Measurements(truth + sigma * rng.standard_normal(truth.shape), sigma), label
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("job")
+    objects, label = table(100, 0)
+    to_frame(objects, "a-", label).to_parquet(folder / "train.parquet")
+    to_frame(table(50, 1)[0], "b-").to_parquet(folder / "new.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(place):
+    settings = Settings(class_model="template", folds=2, diagnose=False)
+    return learn(read_training(place / "train.parquet"), settings)
+
+
+def long_table(objects, label=None):
+    """Rows of measurements, shuffled within each object's own."""
+    n, m = objects.shape
+    frame = pd.DataFrame(
+        {
+            "object_id": np.repeat([f"s{row}" for row in range(n)], m),
+            "mjd": np.tile(np.arange(m, dtype=float), n) + np.repeat(np.linspace(0.0, 0.4, n), m),
+            "band": np.tile(np.where(np.arange(m) % 2, "g", "r"), n),
+            "flux": objects.values.ravel(),
+            "flux_err": objects.sigma.ravel(),
+        }
+    )
+    return frame if label is None else frame.assign(label=np.repeat(label, m))
+
+
+def test_batches_and_merge_are_the_whole(place, model):
+    layout = Record.of(model).layout
+    whole = merge([score_batch(model, batch) for batch in batches(place / "new.parquet", layout)])
+    pieces = merge([score_batch(model, batch) for batch in batches(place / "new.parquet", layout, 7)])
+    assert whole.ids.tolist() == pieces.ids.tolist()
+    # A batch only changes the order of sums within the kernels.
+    np.testing.assert_allclose(whole.score, pieces.score, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(whole.pvalue, pieces.pvalue)
+    assert np.all(np.diff(whole.score) <= 0)
+
+
+def test_scoring_a_batch_is_pure(place, model):
+    batch = next(batches(place / "new.parquet", Record.of(model).layout))
+    first, second = score_batch(model, batch), score_batch(model, batch)
+    for name in ("ids", "proba", "anomaly_proba", "pvalue", "score"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+
+
+def test_the_strangest_are_kept_whole(place, model):
+    layout = Record.of(model).layout
+    kept = None
+    for batch in batches(place / "new.parquet", layout, 9):
+        kept = strangest(kept, batch, score_batch(model, batch).score, 4)
+    found = rank_file(model, place / "new.parquet", n_shown=4)
+    assert kept[0].ids.tolist() == found.verdicts.ids[:4].tolist() == found.shown.ids.tolist()
+    everything = next(batches(place / "new.parquet", layout))
+    row = int(found.shown.ids[0].partition("-")[2])
+    np.testing.assert_array_equal(found.shown.objects.values[0], everything.objects.values[row])
+
+
+def test_a_record_travels_with_the_model_file(place, model, tmp_path):
+    save(model, tmp_path / "m.badac")
+    kept, before = Record.of(load(tmp_path / "m.badac")), Record.of(model)
+    assert kept.layout == before.layout
+    assert kept.counts == {"0": 50, "1": 50}
+    np.testing.assert_array_equal(kept.cross_validation.proba, before.cross_validation.proba)
+    assert kept.cross_validation.summary.n_objects == 100
+    assert kept.cross_validation.confusion.sum() == 100
+    found = rank_file(load(tmp_path / "m.badac"), place / "new.parquet")
+    np.testing.assert_array_equal(
+        found.verdicts.score, rank_file(model, place / "new.parquet").verdicts.score
+    )
+
+
+def test_objects_without_names_are_numbered_through_all_batches(tmp_path):
+    frame = to_frame(table(25, 2)[0], "x").drop(columns="object")
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    ids = np.concatenate([batch.ids for batch in batches(tmp_path / "new.csv", Layout(), 10)])
+    assert ids.tolist() == list(range(25))
+    assert rows_in(tmp_path / "new.csv") == pytest.approx(25, rel=0.15)
+
+
+def test_long_tables_are_cut_between_objects(tmp_path):
+    objects, label = table(20, 3)
+    frame = long_table(objects, label)
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    training = read_training(tmp_path / "train.csv")
+    assert training.layout.form == "long"
+    assert training.layout.bands == ("g", "r")
+    frame.drop(columns="label").to_csv(tmp_path / "new.csv", index=False)
+    found = list(batches(tmp_path / "new.csv", training.layout, 13))
+    assert sum(len(batch) for batch in found) == 20
+    assert all(batch.objects.observed.sum(axis=1).tolist() == [5] * len(batch) for batch in found)
+    scattered = pd.concat([frame.iloc[:50], frame.iloc[:2]]).drop(columns="label")
+    scattered.to_csv(tmp_path / "bad.csv", index=False)
+    with pytest.raises(ValueError, match="are not together in bad.csv"):
+        list(batches(tmp_path / "bad.csv", training.layout, 13))
+
+
+def test_variances_become_standard_deviations():
+    objects, _ = table(10, 4)
+    frame = to_frame(objects.with_sigma(objects.sigma**2), "a")
+    np.testing.assert_allclose(Layout(errors="variance").read(frame).objects.sigma, objects.sigma)
+
+
+def test_cross_validation_judges_every_object_once_and_never_by_itself():
+    objects, label = table(30, 5)
+    code = label.astype(np.int64)
+    rows, folds = validation_rows(code, 5, np.random.default_rng(0))
+    seen = []
+
+    class Spy:
+        def fit(self, members, labels):
+            self.values = set(members.values[:, 0].tolist())
+
+        def predict_proba(self, others):
+            assert not self.values & set(others.values[:, 0].tolist())
+            seen.extend(others.values[:, 0].tolist())
+            return np.full((len(others), 2), 0.5)
+
+    cross_validate(Spy(), objects, label, code, rows, folds, np.random.default_rng(1))
+    assert sorted(seen) == sorted(objects.values[:, 0].tolist())
+    with pytest.raises(ValueError, match="one class only"):
+        validation_rows(np.zeros(5, dtype=np.int64), 3, np.random.default_rng(0))
+
+
+def test_a_folder_is_whole_or_absent(tmp_path):
+    with suppress(KeyboardInterrupt), output_folder(tmp_path / "deep" / "out") as working:
+        (working / "report.html").write_text("half")
+        raise KeyboardInterrupt
+    assert list((tmp_path / "deep").iterdir()) == []
+    with output_folder(tmp_path / "deep" / "out") as working:
+        (working / "report.html").write_text("whole")
+    assert (tmp_path / "deep" / "out" / "report.html").read_text() == "whole"
+    assert (tmp_path / "deep" / "out").stat().st_mode & 0o077 == (tmp_path / "deep").stat().st_mode & 0o077
+
+
+def test_simulated_digits_lack_the_nine_in_training_only():
+    drawn = simulate("digits", seed=1)
+    assert 9 not in drawn.train_label
+    assert 0 < drawn.is_anomaly.sum() < 0.05 * len(drawn.truth)
+    with pytest.raises(ValueError, match="one of 1, 2, 3, 4, digits"):
+        simulate("5")
+
+
+def test_an_object_with_points_of_its_own_is_drawn_over_its_class(tmp_path):
+    objects, label = table(60, 6)
+    long_table(objects, label).to_csv(tmp_path / "train.csv", index=False)
+    found = read_training(tmp_path / "train.csv").catalogue
+    display = ObjectDisplay.from_members(found.objects[:1], found.objects, "0", found.bands).plot()
+    assert [name for name, _ in display.bands] == ["g", "r"]
+    assert display.window is None
