@@ -89,3 +89,13 @@ def test_the_default_takes_irregular_objects(rng: np.random.Generator) -> None:
     new = bent(5, rng).points(slice(0, 8))
     assert np.isfinite(model.anomaly_score(new)).all()
     assert model.predict_proba(new).shape == (5, 2)
+
+
+def test_objects_without_coordinates_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    at = rng.uniform(0, 1, (16, 5))
+    curves = Measurements(np.repeat([0.0, 2.0], 8)[:, None] + 0.1 * rng.standard_normal(at.shape), 0.1, at=at)
+    model = BADACClassifier(class_model=GaussianProcess(rank=0), anomaly="tophat", random_state=0)
+    model.fit(curves, np.repeat([0, 1], 8))
+    with pytest.raises(ValueError, match="need `at` too"):
+        model.predict(Measurements(np.zeros((2, 5)), 0.1))

@@ -103,7 +103,7 @@ def test_zero_errors_are_exact_and_said() -> None:
     found = from_long(rows(flux_err=[0.0, 0.2, 0.3, 0.4, 0.5]))
     assert total(found) == 5
     assert found.objects.sigma[0, 0] == 0
-    assert "1 rows have error 0 and count as exact" in str(found.losses)
+    assert "1 row has error 0, taken as exact" in str(found.losses)
 
 
 def test_unsorted_times_are_sorted_and_said() -> None:
@@ -119,7 +119,7 @@ def test_duplicate_rows_are_dropped_but_a_second_value_is_kept() -> None:
     assert "1 row left out: the same measurement twice" in str(found.losses)
     other = from_long(rows(time=[1.0, 1.0, 1.0, 3.0, 5.0], band=["g", "g", "g", "g", "r"]))
     assert total(other) == 5
-    assert "1 rows have the object, band and time of another row" in str(other.losses)
+    assert "1 row has the object, band and time of another row" in str(other.losses)
 
 
 def test_object_without_a_usable_point_is_named() -> None:

@@ -102,7 +102,7 @@ def test_bad_cells_become_missing_and_are_said(wide: Any) -> None:
     assert "1 cell left out: negative error: it is one standard deviation (row 0, column g)" in said
     assert "1 cell left out: no error (NaN) for a measured value (row 1, column g)" in said
     assert "1 cells have error 0 and count as exact" in said
-    assert "1 objects have no value at all" in said
+    assert "1 object has no value at all" in said
 
 
 def test_columns_without_errors_are_left_out_and_said(wide: Any) -> None:
@@ -148,3 +148,9 @@ def test_form_is_told_or_given(long: Any) -> None:
     assert from_table(one_each, form="long").objects.n_points == 1
     with pytest.raises(ValueError, match="'auto', 'wide' or 'long'"):
         from_table(long, form="tall")
+
+
+def test_a_long_table_without_errors_is_named() -> None:
+    table = pandas.DataFrame({"object_id": [1, 1], "mjd": [1.0, 2.0], "flux": [3.0, 4.0]})
+    with pytest.raises(ValueError, match=r"looks like a long table \(object = object_id, time = mjd\)"):
+        from_table(table)

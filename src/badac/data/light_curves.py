@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from badac.data.catalogue import Catalogue
 from badac.data.columns import Roles, recognise
-from badac.data.losses import Losses
+from badac.data.losses import Losses, counted
 from badac.data.magnitudes import to_flux
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray, FloatArray, IntArray, as_real
@@ -100,7 +100,7 @@ def _numbers(frame: Any, name: str) -> FloatArray:
     try:
         return as_real(frame[name], f"column {name!r}")
     except (TypeError, ValueError) as problem:
-        raise ValueError(f"Column {name!r} must hold numbers: {problem}") from problem
+        raise ValueError(f"Column {name!r} must hold numbers: {str(problem).split(': ', 1)[-1]}") from problem
 
 
 def _factorise(column: Any, role: str, name: str) -> tuple[npt.NDArray[Any], IntArray]:
@@ -195,7 +195,7 @@ def _notes(
     exact = int((error[keep] == 0).sum())
     if exact:
         losses = losses.and_note(
-            f"{exact} rows have error 0 and count as exact; drop them if 0 means unknown"
+            f"{counted(exact, 'rows have')} error 0, taken as exact; drop such rows if 0 means unknown"
         )
     step = np.diff(row_object[use])
     if ((step == 0) & (np.diff(time[use]) < 0)).any() or (step < 0).any():
@@ -203,13 +203,13 @@ def _notes(
     same = (np.diff(row_object[keep]) == 0) & (np.diff(time[keep]) == 0) & (np.diff(row_band[keep]) == 0)
     if same.any():
         losses = losses.and_note(
-            f"{int(same.sum())} rows have the object, band and time of another row, with another value; all were kept"
+            f"{counted(int(same.sum()), 'rows have')} the object, band and time of another row and another value; all were kept"
         )
     count = np.bincount(row_object[keep], minlength=len(names))
     if (count == 1).any():
         few = names[count == 1]
         shown = ", ".join(str(name) for name in few[:5].tolist())
-        losses = losses.and_note(f"{len(few)} objects have a single point ({shown})")
+        losses = losses.and_note(f"{counted(len(few), 'objects have')} a single point ({shown})")
     return losses
 
 

@@ -8,6 +8,15 @@ from dataclasses import dataclass
 _EXAMPLES = 5
 
 
+def counted(count: int, what: str) -> str:
+    """Say how many things have something, in grammar.
+
+    >>> counted(1, "rows have"), counted(2, "objects have")
+    ('1 row has', '2 objects have')
+    """
+    return f"{count} {what}" if count != 1 else f"1 {what.removesuffix('s have')} has"
+
+
 @dataclass(frozen=True)
 class Loss:
     """So many rows, objects or columns were left out for a reason."""

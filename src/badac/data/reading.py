@@ -20,7 +20,7 @@ from badac.data.catalogue import Catalogue
 from badac.data.columns import find, is_long
 from badac.data.files import read_frame
 from badac.data.light_curves import from_long
-from badac.data.losses import Losses
+from badac.data.losses import Losses, counted
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray, FloatArray, as_real
 
@@ -172,6 +172,12 @@ def from_wide(
     else:
         wanted = list(errors)
     if not wanted:
+        if find(names, "object") is not None and find(names, "time") is not None:
+            raise ValueError(
+                f"This looks like a long table (object = {find(names, 'object')}, time = {find(names, 'time')}), but no value "
+                "with a column of errors was recognised. Name them: columns={'value': ..., 'error': ...}; the error is one "
+                f"standard deviation (0: exact). Columns: {', '.join(names)}."
+            )
         raise ValueError(
             "No column has an error column beside it. Name the error of `flux` `flux_err` (one standard deviation; 0: "
             f"exact), or pass an array with X_err. Columns: {', '.join(names)}."
@@ -186,7 +192,7 @@ def from_wide(
     if empty.any():
         shown = ", ".join(str(name) for name in ids[empty][:5].tolist())
         losses = losses.and_note(
-            f"{int(empty.sum())} objects have no value at all; they get the prior ({shown})"
+            f"{counted(int(empty.sum()), 'objects have')} no value at all and will get the prior ({shown})"
         )
     said = f"{wanted[0]} with {errors.get(wanted[0], '-')}" + (", ..." if len(wanted) > 1 else "")
     named = [f"{role} = {name}" for role, name in roles.items() if name is not None]
@@ -211,7 +217,9 @@ def _cells(frame: Any, wanted: Sequence[str], errors: Mapping[str, str]) -> tupl
                 try:
                     array[:, column] = as_real(frame[by_name[source]], f"column {source!r}")
                 except (TypeError, ValueError) as error:
-                    raise ValueError(f"Column {source!r} must hold numbers: {error}") from error
+                    raise ValueError(
+                        f"Column {source!r} must hold numbers: {str(error).split(': ', 1)[-1]}"
+                    ) from error
     return values, sigma
 
 

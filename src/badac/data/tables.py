@@ -74,7 +74,9 @@ def _columns(frame: Any, names: Sequence[Any]) -> FloatArray:
         try:
             columns.append(as_real(frame[name], f"column {name!r}"))
         except (TypeError, ValueError) as error:
-            raise ValueError(f"Column {str(name)!r} must hold numbers: {error}") from error
+            raise ValueError(
+                f"Column {str(name)!r} must hold numbers: {str(error).split(': ', 1)[-1]}"
+            ) from error
     return np.column_stack(columns) if columns else np.empty((len(frame), 0))
 
 

@@ -23,7 +23,7 @@ from badac.estimators.choices import (
     choose_class_models,
     choose_nuisance,
 )
-from badac.estimators.door import to_labels, to_measurements, warn_if_errors_are_missing
+from badac.estimators.door import check_coordinates, to_labels, to_measurements, warn_if_errors_are_missing
 from badac.estimators.fitting import Fitted, fit_classes, trust
 from badac.evidence import log_evidence
 from badac.explain import Explanation, explain
@@ -348,6 +348,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _objects(self, X: Any, X_err: Any) -> Measurements:
         check_is_fitted(self)
         objects = to_measurements(self, X, X_err, reset=False)
+        check_coordinates(objects, self.training_)
         warn_if_errors_are_missing(objects, self.fitted_with_errors_)
         return objects
 

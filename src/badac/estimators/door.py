@@ -94,6 +94,15 @@ def _check_points(estimator: Any, objects: Measurements, reset: bool) -> None:
         )
 
 
+def check_coordinates(objects: Measurements, training: Measurements) -> None:
+    """Refuse objects without coordinates where the classes were learned from objects with points of their own."""
+    if training.own_points and objects.at is None:
+        raise ValueError(
+            "The classes were learned from objects with points of their own (`at` per object), so new ones need `at` too: got "
+            f"{objects!r} without. Pass X = badac.Measurements(values, sigma, at=...)."
+        )
+
+
 def warn_if_errors_are_missing(objects: Measurements, fitted_with_errors: bool) -> None:
     """Say loudly that errors were given at fit and are missing now: the probabilities would be overconfident."""
     if fitted_with_errors and not objects.has_errors:
