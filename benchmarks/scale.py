@@ -26,6 +26,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -70,11 +71,16 @@ def frame_of(objects: Measurements, label: np.ndarray, first: int) -> pd.DataFra
     return pd.DataFrame(columns)
 
 
+def per_file(n: int) -> int:
+    """Objects of a file: eight files at least."""
+    return max(min(PER_FILE, n // 8), 1)
+
+
 def write_survey(folder: Path, n: int, rng: np.random.Generator) -> float:
     """Write the partitions; returns their size in bytes."""
     folder.mkdir(parents=True)
-    for number, first in enumerate(range(0, n, PER_FILE)):
-        count = min(PER_FILE, n - first)
+    for number, first in enumerate(range(0, n, per_file(n))):
+        count = min(per_file(n), n - first)
         table = frame_of(*curves(count, rng, strange=1e-3), first)
         table.to_parquet(folder / f"part-{number:05d}.parquet", index=False)
     return float(sum(path.stat().st_size for path in folder.iterdir()))
@@ -92,6 +98,7 @@ def warm_up() -> None:
 
 def rank_with(workers: int, model: BADACClassifier, survey: Path, where: Path) -> dict[str, float]:
     """Rank the survey with so many workers, and measure."""
+    print(f"ranking on {workers}", file=sys.stderr)
     with cluster(workers) as client:
         client.run(warm_up)
         start, last = time.perf_counter(), [0.0]
@@ -130,7 +137,11 @@ def fit_with(workers: int, survey: Path, n: int) -> dict[str, float]:
     """Learn the classes of the first n objects from their partitions."""
     import dask.dataframe as dd
 
-    paths = sorted(survey.iterdir())[: max(n // PER_FILE, 1)]
+    paths, members = [], 0
+    for path in sorted(survey.iterdir()):
+        if members < n:
+            paths.append(path)
+            members += len(pd.read_parquet(path, columns=["label"]))
     with cluster(workers) as client:
         client.run(warm_up)
         frame = dd.read_parquet([str(path) for path in paths])
@@ -140,7 +151,6 @@ def fit_with(workers: int, survey: Path, n: int) -> dict[str, float]:
         seconds = time.perf_counter() - start
         memory = max(client.run(largest_memory).values())
     ranks = [len(one.factors.T) for one in fitted.class_models_]
-    members = sum(len(pd.read_parquet(path, columns=["label"])) for path in paths)
     return {"members": members, "seconds": seconds, "worker_memory": memory, "ranks": ranks}
 
 
@@ -209,7 +219,10 @@ def main() -> None:
     where = Path(tempfile.mkdtemp(prefix="badac-scale-", dir=given.folder))
     try:
         rng = np.random.default_rng(0)
+        print("learning", file=sys.stderr)
         model = BADACClassifier(random_state=0).fit(*curves(3000, rng))
+        model.anomaly_pvalue(model.training_[:1])
+        print(f"writing {given.objects:,} objects", file=sys.stderr)
         size = write_survey(where / "survey", given.objects, rng)
         measured: dict[str, Any] = {
             "files": len(list((where / "survey").iterdir())),

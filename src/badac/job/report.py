@@ -56,7 +56,7 @@ def write_results(found: Found, folder: Path, form: str = "parquet") -> None:
 
 def headline(found: Found) -> str:
     """Say in two sentences what was found."""
-    n = len(found.verdicts)
+    n = found.n_objects
     likely = int((found.verdicts.anomaly_proba > 0.5).sum())
     said = (
         f"{n:,} objects compared with {len(found.model.classes_)} known class"
@@ -147,7 +147,7 @@ def _why(explanation: Explanation | None, row: int, found: Found, top: Mapping[s
 
 def _classes(page: Page, found: Found) -> None:
     page.section("What the objects are")
-    n = len(found.verdicts)
+    n = found.n_objects
     best = found.verdicts.proba.max(axis=1)
     called = found.verdicts.proba.argmax(axis=1)
     rows = []
@@ -246,8 +246,8 @@ def _again(page: Page, found: Found, record: Record | None) -> None:
     seed = "" if record is None else f"Seed {record.settings.get('seed')}. "
     listed = ", ".join(f"{name} {number}" for name, number in versions().items())
     page.paragraph(
-        f"{seed}{found.source}: {found.recognised}. {len(found.verdicts):,} objects in {found.seconds:.1f} s "
-        f"({len(found.verdicts) / max(found.seconds, 1e-9):,.0f} objects per second). {listed}."
+        f"{seed}{found.source}: {found.recognised}. {found.n_objects:,} objects in {found.seconds:.1f} s "
+        f"({found.n_objects / max(found.seconds, 1e-9):,.0f} objects per second). {listed}."
     )
     if record is not None and record.versions != versions():
         listed = ", ".join(f"{name} {number}" for name, number in record.versions.items())
