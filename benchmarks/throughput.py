@@ -2,9 +2,9 @@
 
 Writes the file a piece at a time, learns two classes of noisy curves from 2,000 labelled objects, and runs the command as a
 user would, in a process of its own, whose memory (the largest resident set) and times are measured. Reading, scoring, p-values,
-sorting, writing the ranking and the report are all in it. With --write-readme the result goes between the markers of README.md.
+sorting, writing the ranking and the report are all in it. `python benchmarks/readme.py` copies the result into README.md.
 
-Run: python benchmarks/throughput.py [--objects 1000000] [--jobs 2] [--json] [--write-readme]
+Run: python benchmarks/throughput.py [--objects 1000000] [--jobs 2]
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from badac.job.simulated import to_frame
 from badac.simulate import experiment
 
 HERE = Path(__file__).resolve().parent
-BEGIN, END = "<!-- throughput:begin -->", "<!-- throughput:end -->"
 PIECE, TRAINING, POINTS = 20_000, 2000, 50
 
 
@@ -95,36 +94,18 @@ def measure(n: int, jobs: int) -> dict[str, object]:
     }
 
 
-def sentence(found: dict[str, object]) -> str:
-    return (
-        f"`badac rank` on {found['objects']:,} objects of {found['points']} points in a Parquet file of "
-        f"{found['file_megabytes']:,} MB: {found['objects_per_cpu_second']:,} objects per second of one core, "
-        f"{found['max_memory_megabytes']:,} MB of memory at most (`python benchmarks/throughput.py`)."
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--objects", type=int, default=1_000_000)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--write-readme", action="store_true")
     given = parser.parse_args()
     found = measure(given.objects, given.jobs)
-    if given.json:
-        print(json.dumps(found, indent=1))
-    else:
-        print(sentence(found))
+    print(json.dumps(found, indent=1))
     results = HERE / "results"
     results.mkdir(exist_ok=True)
     (results / "throughput.json").write_text(json.dumps(found, indent=1) + "\n")
-    if given.write_readme:
-        page = HERE.parent / "README.md"
-        text = page.read_text(encoding="utf-8")
-        before, rest = text.split(BEGIN)
-        page.write_text(f"{before}{BEGIN}\n{sentence(found)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -95,7 +95,9 @@ def read_batches(path: str | os.PathLike[str], n_rows: int) -> Iterator[Any]:
     try:
         if kind == "parquet":
             parquet = needs("pyarrow.parquet", f"Reading {path}")
-            for batch in parquet.ParquetFile(path).iter_batches(batch_size=n_rows):
+            # By default pyarrow keeps what it has read ahead, and a row group whole: a file larger than memory would not fit.
+            file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
+            for batch in file.iter_batches(batch_size=n_rows, use_threads=False):
                 yield batch.to_pandas()
         elif kind == "csv":
             pandas = needs("pandas", f"Reading {path}")
