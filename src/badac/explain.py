@@ -23,6 +23,9 @@ from badac.anomalies.bump import Bump, log_bayes_factor
 from badac.anomalies.described import View
 from badac.anomalies.deviation import Deviations
 from badac.anomalies.hypothesis import Ground
+from badac.anomalies.own_points import OwnPoints
+from badac.anomalies.own_reasons import most_alike as alike_at_own_points
+from badac.anomalies.own_reasons import reasons
 from badac.classes.instances import fill_gaps
 from badac.classes.mixture import logsumexp_rows
 from badac.classes.model import Surroundings
@@ -109,9 +112,11 @@ class Explanation:
 
         if ax is None:
             ax = plt.subplots(figsize=(5.0, 3.0), layout="constrained")[1]
-        x = places(self.objects)
-        order = np.argsort(x, kind="stable")
+        x = places(self.objects, row)
         seen = self.objects.observed[row]
+        # A curve at its own points has no coordinate where it was not observed.
+        order = np.flatnonzero(seen) if self.objects.own_points else np.arange(x.size)
+        order = order[np.argsort(x[order], kind="stable")]
         ax.axvspan(*self.window[row], color="#EECC66", alpha=0.4, lw=0, label="strangest window")
         for width, shade in ((2.0, 0.15), (1.0, 0.3)):
             low = self.expected[row] - width * self.expected_sigma[row]
@@ -165,22 +170,21 @@ def explain(
     around : Surroundings
         Of the training objects.
     """
-    ground = anomaly.ground
-    if ground is None:
-        raise ValueError(
-            "explain needs objects on one grid of points, and these have points of their own (`at` per object). Put the "
-            "curves on a common grid first."
-        )
     by_hypothesis = anomaly.by_hypothesis(objects) + np.log(anomaly.shares)
     names = np.array([words(type(one).__name__) for one in anomaly.hypotheses])
     log_total = logsumexp_rows(by_hypothesis)
+    hypothesis = np.where(log_total > 0, names[by_hypothesis.argmax(axis=1)], "nothing strange")
+    if anomaly.own is not None:
+        return _at_own_points(objects, anomaly.own, training, training_label, classes, log_total, hypothesis)
+    ground = anomaly.ground
+    assert ground is not None, "fit first"
     views = anomaly.views(objects)
     best = np.stack([view.log_prior + view.log_evidence for view in views], axis=1).argmax(axis=1)
     n, m = objects.shape
     out = Explanation(
         objects=objects,
         log_bayes_factor=log_total,
-        hypothesis=np.where(log_total > 0, names[by_hypothesis.argmax(axis=1)], "nothing strange"),
+        hypothesis=hypothesis,
         label=classes[best],
         member=np.full(n, -1, dtype=np.int64),
         pull=np.full((n, m), np.nan),
@@ -204,16 +208,47 @@ def explain(
     return out
 
 
+def _at_own_points(
+    objects: Measurements,
+    own: OwnPoints,
+    training: Measurements,
+    training_label: npt.NDArray[Any],
+    classes: npt.NDArray[Any],
+    log_total: FloatArray,
+    hypothesis: npt.NDArray[np.str_],
+) -> Explanation:
+    """Explain objects with points of their own."""
+    found = reasons(own, objects, widest=_WIDEST, reach=_REACH, strange=_STRANGE)
+    member = np.full(len(objects), -1, dtype=np.int64)
+    for index in np.unique(found.best):
+        rows = np.flatnonzero(found.best == index)
+        members = np.flatnonzero(training_label == classes[index])
+        member[rows] = members[alike_at_own_points(own, int(index), objects[rows], training[members])]
+    return Explanation(
+        objects=objects,
+        log_bayes_factor=log_total,
+        hypothesis=hypothesis,
+        label=classes[found.best],
+        member=member,
+        pull=found.pull,
+        contribution=log_bayes_factor(found.pull, Bump().signal_to_noise),
+        window=found.window,
+        window_log_bayes_factor=found.window_log_bayes_factor,
+        expected=found.expected,
+        expected_sigma=found.expected_sigma,
+    )
+
+
 def words(name: str) -> str:
     """Turn the name of a class into words: "SmoothDeviation" -> "smooth deviation"."""
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()
 
 
-def places(objects: Measurements) -> FloatArray:
-    """Return (m,): the coordinates of the points, or their numbers."""
-    if objects.at is None or objects.at.ndim != 1:
+def places(objects: Measurements, row: int = 0) -> FloatArray:
+    """Return (m,): the coordinates of the points of one object, or their numbers."""
+    if objects.at is None:
         return np.arange(objects.n_points, dtype=np.float64)
-    return objects.at
+    return objects.at if objects.at.ndim == 1 else objects.at[row]
 
 
 def pulls(view: View, ground: Ground) -> FloatArray:

@@ -94,7 +94,7 @@ class Seen:
     @classmethod
     def of(cls, block: Block, residual: FloatArray, full: FloatArray) -> Seen:
         root = np.asarray(np.linalg.cholesky(full), dtype=np.float64)
-        white = np.linalg.solve(root, residual[..., None])[..., 0]
+        white = np.asarray(np.linalg.solve(root, residual[..., None])[..., 0], dtype=np.float64)
         log_det = 2.0 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
         offset = (white**2).sum(axis=1) + log_det + block.seen.sum(axis=1) * _LOG_2PI
         return cls(residual, full, root, white, -0.5 * offset)
@@ -232,7 +232,7 @@ class OwnPoints:
         bands = np.where(block.band[:, :, None] == block.band[:, None, :], 1.0, 0.5) * together
         noise = np.zeros_like(bands)
         diagonal = np.arange(bands.shape[1])
-        noise[:, diagonal, diagonal] = block.variance + 1e-6 * self.variance
+        noise[:, diagonal, diagonal] = block.variance + 1e-6 * self.variance * block.seen
         if block.extra is not None:
             noise += block.extra
         terms = []

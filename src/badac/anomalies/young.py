@@ -22,12 +22,13 @@ import numpy as np
 
 from badac._kernels.latent import unpack
 from badac.anomalies.described import Described
+from badac.anomalies.deviation import Deviations
 from badac.anomalies.hypothesis import Ground
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
 from badac.classes.factor import Factor
 from badac.classes.latent import Latent
-from badac.classes.mixture import Mixture
+from badac.classes.mixture import Mixture, logsumexp_rows
 from badac.classes.sites import see
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
@@ -209,3 +210,14 @@ def message(alike: Alikeness, member: Latent) -> YoungClass:
     constant = 0.5 * (pulled @ shift - log_det - member.offset[0])
     seen = precision - precision @ spread @ precision
     return YoungClass(alike, 0.5 * (seen + seen.transpose(0, 2, 1)), shift - pulled @ precision, constant, 1)
+
+
+def log_anomaly_density(anomaly: Deviations, objects: Measurements) -> FloatArray:
+    """Return (n,): log P(object | anomaly) as the hypotheses have it.
+
+    `Deviations.log_evidence` is the Bayes factor under the descriptions times the evidence of the class models, whose tails may
+    be other ones. A young class is a density like the hypotheses, and is compared with them as they are.
+    """
+    views = anomaly.views(objects)
+    evidence = np.stack([one.log_evidence(objects, views) for one in anomaly.hypotheses], axis=1)
+    return logsumexp_rows(evidence + np.log(anomaly.shares))
