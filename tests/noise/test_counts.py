@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, poisson
 
-from badac import Measurements
+from badac import BADACClassifier, Measurements
 from badac.noise import Binomial, Poisson
 
 RATE = np.linspace(0.0, 200.0, 400_001)
@@ -66,3 +66,22 @@ def test_impossible_parameters_are_refused():
         Binomial(np.array([[1, 2]]))
     with pytest.raises(ValueError, match="1/sigma.*the objects have none"):
         Poisson("1/sigma").log_match(Measurements([[1.0]]), Measurements([[1.0]]))
+
+
+@pytest.mark.parametrize("class_model", ["instances", "population"])
+def test_impossible_counts_are_refused_by_every_class_model(class_model):
+    counts = np.random.default_rng(0).poisson(3.0, (30, 3)).astype(float)
+    label = np.arange(30) % 2
+    for noise, wrong, message in (
+        (Poisson(), -2.0, r">= 0: got -2.0 at object 4, point 1"),
+        (Poisson(), 2.5, r"whole numbers: got 2.5 at object 4, point 1"),
+        (Binomial(20), 21.0, r"exceed the trials: got 21.0 at object 4, point 1"),
+    ):
+        bad = counts.copy()
+        bad[4, 1] = wrong
+        classifier = BADACClassifier(class_model, noise=noise, anomaly="evidence", random_state=0)
+        with pytest.raises(ValueError, match=message):
+            classifier.fit(bad, label)
+        classifier.fit(counts, label)
+        with pytest.raises(ValueError, match=message):
+            classifier.predict(bad)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from badac import Measurements
+from badac import BADACClassifier, Measurements
 from badac.noise import Gaussian, Numeric, Outliers
 
 
@@ -57,3 +57,18 @@ def test_exact_values_and_hopeless_grids_are_refused(sides):
         Numeric(gaussian).log_match(sides[0], Measurements(np.zeros((1, 3)), 0.0))
     with pytest.raises(ValueError, match="nodes at point 0"):
         Numeric(gaussian).log_match(sides[0], Measurements(np.full((1, 3), 1e9), 1e-3))
+
+
+@pytest.mark.parametrize("class_model", ["instances", "population"])
+def test_a_bad_density_is_refused_by_every_class_model(class_model):
+    rng = np.random.default_rng(0)
+    data, label = Measurements(rng.standard_normal((30, 3)), 0.3), np.arange(30) % 2
+    for log_density, message in (
+        (lambda value, truth, sigma: -0.5 * ((value - truth) / sigma) ** 2, "must integrate to one"),
+        (
+            lambda value, truth, sigma: np.nan * (value - truth) / sigma,
+            "must return a number or -inf: got nan",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            BADACClassifier(class_model, noise=Numeric(log_density)).fit(data, label)

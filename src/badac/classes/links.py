@@ -23,9 +23,9 @@ from badac.noise.model import LinkedNoise
 
 _STEPS = 12
 _SETTLED = 1e-3
-_LARGEST_STEP = 2.0
+_LARGEST_STEP = 3.0
 _WIDEST = 1e3
-_HERMITE = np.polynomial.hermite_e.hermegauss(3)
+_HERMITE = np.polynomial.hermite_e.hermegauss(5)
 
 
 def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> tuple[FloatArray, FloatArray]:
@@ -48,11 +48,13 @@ def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> t
     link = np.broadcast_to(factor.mean, objects.shape).copy()
     variance = np.broadcast_to((factor.factors**2).sum(axis=1) + factor.psi, objects.shape).copy()
     value, sigma2 = link.copy(), np.full(objects.shape, np.inf)
+    # What is a large step, a small one or a wide point: in units of the population's own width, whatever the link is.
+    unit = np.sqrt(variance[:1]) if n else np.ones((1, objects.n_points))
     active = np.arange(n)
     for _ in range(_STEPS):
         seen, some = observed[active], objects[active]
         gradient, curvature = noise.working(some, link[active], variance[active])
-        width = 1.0 / np.maximum(curvature, 1.0 / _WIDEST**2)
+        width = 1.0 / np.maximum(curvature, 1.0 / (_WIDEST * unit) ** 2)
         told = link[active] + gradient * width
         weight = np.where(seen, 1.0 / (factor.psi + width), 0.0)
         residual = np.where(seen, told - factor.mean, 0.0)
@@ -63,12 +65,12 @@ def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> t
         # The link's own posterior: the factors' part, drawn to the count as far as psi allows.
         own = np.where(seen, factor.psi * weight, 0.0)
         step = smooth + own * (np.where(seen, told, 0.0) - smooth) - link[active]
-        step = np.clip(step, -_LARGEST_STEP, _LARGEST_STEP)
+        step = np.clip(step, -_LARGEST_STEP * unit, _LARGEST_STEP * unit)
         value[active], sigma2[active] = told, width
         link[active] += step
         variance[active] = spread * (1.0 - own) ** 2 + own * np.where(seen, width, 0.0)
         # Each object goes on until it has settled, whatever the others in its block do.
-        active = active[np.abs(step).max(axis=1, initial=0.0) >= _SETTLED]
+        active = active[np.abs(step / unit).max(axis=1, initial=0.0) >= _SETTLED]
         if not active.size:
             break
     return np.where(observed, value, np.nan), np.where(observed, np.sqrt(sigma2), np.inf)

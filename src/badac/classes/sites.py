@@ -30,7 +30,7 @@ from badac.classes.mixture import Mixture
 from badac.classes.model import FloatArray, Surroundings
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import Gaussian
-from badac.noise.model import LinkedNoise, Noise, ScaleMixture
+from badac.noise.model import LinkedNoise, Noise, ScaleMixture, check_values
 
 _STEPS = 15
 _SETTLED = 1e-3
@@ -127,6 +127,7 @@ def gaussian_sites(
         Whether responsibilities and squared residuals are returned.
     """
     if isinstance(noise, LinkedNoise):
+        check_values(noise, objects)
         parts = [linked_block(objects[block], factor, noise) for block in blocks(objects)]
         values, sigma = (np.concatenate(each) for each in zip(*parts, strict=True))
         found = Measurements._trusted(values, sigma, at=objects.at)

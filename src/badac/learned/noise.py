@@ -17,6 +17,7 @@ from badac.learned.families import compare_families, is_sure, learned_within, op
 from badac.learned.rough import added_covariance
 from badac.learned.within import Within, learn_within
 from badac.noise import AutoNoise, Correlated, Gaussian, Noise, Outliers, PerClass, Student, is_open
+from badac.noise.model import check_values
 
 IntArray = npt.NDArray[np.int64]
 
@@ -42,6 +43,8 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
         `PerClass` if the classes differ. Plain Gaussian noise if there is too little to learn from (no error bars, or
         fewer than 20 members in every class).
     """
+    # What cannot be is refused before anything is learned from it.
+    check_values(noise, training)
     if not is_open(noise):
         return noise
     if not training.has_errors or training.covariance is not None:

@@ -40,8 +40,12 @@ class Binomial:
     def __post_init__(self) -> None:
         check_amount(self.trials, "trials")
 
-    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
+    def check(self, objects: Measurements) -> None:
         check_counts(objects, "binomial successes")
+        self._trials(objects)
+
+    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
+        self.check(objects)
         check_curves(curves, "binomial successes")
         of_objects = np.broadcast_to(self._trials(objects), objects.shape)
         of_curves = np.broadcast_to(self._trials(curves), curves.shape)

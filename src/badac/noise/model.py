@@ -88,6 +88,14 @@ class LinkedNoise(Protocol):
 
 
 @runtime_checkable
+class CheckedNoise(Protocol):
+    """Noise that not all values can come from: whole numbers only, no more successes than trials."""
+
+    def check(self, objects: Measurements) -> None:
+        """Raise a ValueError that says which value of which object is impossible."""
+
+
+@runtime_checkable
 class OpenNoise(Protocol):
     """Noise whose parameters may have been left None, to be learned from the scatter within classes (`badac.learned`)."""
 
@@ -102,6 +110,12 @@ class PerClassNoise(Protocol):
 
     def for_class(self, index: int) -> Noise:
         """Return the noise of the members of the class with this index, and of objects if they belong to it."""
+
+
+def check_values(noise: object, objects: Measurements) -> None:
+    """Refuse objects that cannot have come about under the noise, if the model can tell."""
+    if isinstance(noise, CheckedNoise):
+        noise.check(objects)
 
 
 def noise_of_class(noise: Noise, index: int) -> Noise:

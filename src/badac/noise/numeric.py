@@ -21,6 +21,9 @@ from badac.noise.model import FloatArray, IntArray
 
 _MOST_NODES = 200_000
 _TINY = 1e-250
+# In units of sigma: the smallest step of a difference, and what a point weighs whose density bends outwards.
+_LEAST_STEP, _LEAST_CURVATURE = 0.3, 0.02
+_LARGEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,16 @@ class Numeric:
     steps: int = 6
     tolerance: float = 1e-2
 
+    def check(self, objects: Measurements) -> None:
+        _check_side(objects, "object")
+        for point in range(objects.n_points):
+            rows = objects.observed[:, point]
+            if rows.any():
+                self._check_normalised(objects.values[rows, point], objects.sigma[rows, point], point)
+
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
-        _check_sides(objects, curves)
+        _check_side(objects, "object")
+        _check_side(curves, "curve")
         out = np.zeros((objects.n_objects, curves.n_objects))
         observed = objects.observed
         for point in range(objects.n_points):
@@ -89,6 +100,37 @@ class Numeric:
         within = np.where(mass > 0, (uniform - before) / np.where(mass > 0, mass, 1.0), 0.5)
         noisy = truth + sigma * (offset[index] + within * (offset[1] - offset[0]))
         return np.where(like.observed, np.where(like.sigma > 0, noisy, truth), np.nan)
+
+    # -- for a population: the link is the truth itself -----------------------------------------------------------
+
+    def first_guess(self, objects: Measurements) -> Measurements:
+        """Return the objects as if their errors were Gaussian of the same sigma."""
+        return objects
+
+    def working(
+        self, objects: Measurements, link: FloatArray, variance: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Differences of the log density over what is known of the truth.
+
+        A tail that falls as a straight line or bends outwards has no curvature to go by: there a point pulls as the Gaussian
+        around its value would that has the same slope, as for mixtures of widths.
+        """
+        value, sigma = _filled(objects)
+        step = np.sqrt(variance + (_LEAST_STEP * sigma) ** 2)
+        below, here, above = (
+            np.maximum(self._density(value, link + shift * step, sigma), -_LARGEST)
+            for shift in (-1.0, 0.0, 1.0)
+        )
+        slope = (above - below) / (2.0 * step)
+        curvature = np.maximum(
+            (2.0 * here - below - above) / step**2,
+            np.abs(slope) / np.maximum(np.abs(value - link), _LEAST_STEP * sigma),
+        )
+        return slope, np.maximum(curvature, _LEAST_CURVATURE / sigma**2)
+
+    def log_likelihood(self, objects: Measurements, link: FloatArray) -> FloatArray:
+        value, sigma = _filled(objects)
+        return self._density(value, link, sigma)
 
     def _match_at(
         self, objects: Measurements, curves: Measurements, rows: IntArray, point: int
@@ -171,16 +213,21 @@ def log_overlap(log_p: FloatArray, log_q: FloatArray, log_weight: FloatArray) ->
     return np.asarray(out)
 
 
-def _check_sides(objects: Measurements, curves: Measurements) -> None:
-    for side, role in ((objects, "object"), (curves, "curve")):
-        if side.covariance is not None:
-            raise ValueError(
-                f"Numeric noise takes the errors of the points as independent: {role}s must have `sigma`."
-            )
-        exact = side.observed & (side.sigma == 0)
-        if exact.any():
-            row, point = (int(i) for i in np.argwhere(exact)[0])
-            raise ValueError(
-                f"`sigma` must be > 0 for Numeric noise: got 0 at {role} {row}, point {point}. An exact value has no "
-                "density to integrate; give it a small sigma."
-            )
+def _filled(objects: Measurements) -> tuple[FloatArray, FloatArray]:
+    """Values and sigma (n, m), 0 and 1 where missing."""
+    observed = objects.observed
+    return np.where(observed, objects.values, 0.0), np.where(observed, objects.sigma, 1.0)
+
+
+def _check_side(side: Measurements, role: str) -> None:
+    if side.covariance is not None:
+        raise ValueError(
+            f"Numeric noise takes the errors of the points as independent: {role}s must have `sigma`."
+        )
+    exact = side.observed & (side.sigma == 0)
+    if exact.any():
+        row, point = (int(i) for i in np.argwhere(exact)[0])
+        raise ValueError(
+            f"`sigma` must be > 0 for Numeric noise: got 0 at {role} {row}, point {point}. An exact value has no "
+            "density to integrate; give it a small sigma."
+        )

@@ -14,7 +14,7 @@ import numpy as np
 
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import Gaussian
-from badac.noise.model import FloatArray, Noise
+from badac.noise.model import FloatArray, Noise, check_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,10 @@ class PerClass:
         if not 0 <= index < len(self.noises):
             raise ValueError(f"PerClass has noise for {len(self.noises)} classes: got class number {index}.")
         return self.noises[index]
+
+    def check(self, objects: Measurements) -> None:
+        for noise in (*self.noises, self.other):
+            check_values(noise, objects)
 
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
         return self.other.log_match(objects, curves)

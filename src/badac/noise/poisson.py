@@ -49,8 +49,11 @@ class Poisson:
         check_amount(self.exposure, "exposure")
         check_amount(self.background, "background", allow_zero=True)
 
-    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
+    def check(self, objects: Measurements) -> None:
         check_counts(objects, "Poisson counts")
+
+    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
+        self.check(objects)
         check_curves(curves, "Poisson counts")
         of_objects = amount_of(self.exposure, objects, "exposure")
         of_curves = amount_of(self.exposure, curves, "exposure")
