@@ -1,8 +1,8 @@
 """Ranking a survey on one process and on several: throughput, scaling, memory, and what larger surveys would take.
 
 survey    so many objects of 50 points with sigma in partitioned Parquet, two classes of sine curves, one in a thousand strange
-rank      `badac.dask.rank_files` (what `badac rank --workers N` runs) with the default model, p-values included, for each
-          number of workers: seconds, objects per second, largest memory of a worker and of the caller
+rank      `badac.dask.rank_files` (what `badac rank --workers N` runs), p-values included, for each number of workers:
+          seconds, objects per second, largest memory of a worker and of the caller
 schedule  seconds that the scheduler needs for a task that does nothing
 fit       the classes of a part of the survey learned from its partitions (`badac.dask.fit`), on the largest number of workers
 
@@ -14,7 +14,8 @@ would take comes from these numbers alone:
 with the efficiency measured between one worker and the most, partitions of 50,000 objects, and closing (the ranking, which is
 the caller's work) growing up to the 10^7 objects that a ranking holds at most.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/scale.py [--objects 1000000] [--workers 1 2] [--fit 200000] [--folder DIR] [--write]
+Run: OMP_NUM_THREADS=1 python benchmarks/scale.py [--objects 1000000] [--workers 1 2] [--fit 200000]
+     [--class-model population] [--folder DIR] [--write]
 --write puts the tables into docs/scale.md. Needs about 500 bytes of disk an object.
 """
 
@@ -170,7 +171,8 @@ def tables(measured: dict[str, Any]) -> str:
     efficiency = first["judging"] / most["judging"] * first["workers"] / most["workers"]
     lines = [
         f"{first['objects']:,} objects of {POINTS} points in {measured['files']} Parquet files "
-        f"({measured['bytes'] / 1e9:.2f} GB), default model, p-values included; {measured['machine']}.",
+        f"({measured['bytes'] / 1e9:.2f} GB), {measured['class_model']} classes of 2,000 training objects, anomalies and "
+        f"p-values included; {measured['machine']}.",
         "",
         "| workers | seconds | objects per second | speed-up | largest worker (MB) | caller (MB) |",
         "|---|---|---|---|---|---|",
@@ -213,6 +215,7 @@ def main() -> None:
     parser.add_argument("--objects", type=int, default=1_000_000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--fit", type=int, default=200_000, help="members to learn from")
+    parser.add_argument("--class-model", default="population", help="of the model that ranks")
     parser.add_argument("--folder", type=Path, help="where to put the survey; a temporary folder by default")
     parser.add_argument("--write", action="store_true", help="write docs/scale.md")
     given = parser.parse_args()
@@ -220,11 +223,12 @@ def main() -> None:
     try:
         rng = np.random.default_rng(0)
         print("learning", file=sys.stderr)
-        model = BADACClassifier(random_state=0).fit(*curves(3000, rng))
+        model = BADACClassifier(given.class_model, random_state=0).fit(*curves(2000, rng))
         model.anomaly_pvalue(model.training_[:1])
         print(f"writing {given.objects:,} objects", file=sys.stderr)
         size = write_survey(where / "survey", given.objects, rng)
         measured: dict[str, Any] = {
+            "class_model": given.class_model,
             "files": len(list((where / "survey").iterdir())),
             "bytes": size,
             "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
