@@ -7,7 +7,7 @@ you look at first.
 
 from badac import anomalies, classes, metrics, noise, nuisance
 from badac.data.measurements import Measurements
-from badac.estimators import BADACClassifier, MissingErrorsWarning
+from badac.estimators import BADACClassifier, MissingErrorsWarning, Stream
 from badac.ranking import Ranking
 from badac.store import load, save
 
@@ -18,6 +18,7 @@ __all__ = [
     "Measurements",
     "MissingErrorsWarning",
     "Ranking",
+    "Stream",
     "anomalies",
     "classes",
     "load",

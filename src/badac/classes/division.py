@@ -14,6 +14,7 @@ A gap counts from 15 nats: 300 members of classes without any show up to 10 by c
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,8 @@ _FOLDS = 5
 _STARTS, _FINAL_STARTS = 3, 6
 _PATIENCE = 3
 _MEMBERS_TO_LEARN_FROM = 2000
+# A class that needs more directions is told apart by the strongest: the cost grows as their cube.
+_MOST_DIRECTIONS = 12
 
 IntArray = npt.NDArray[np.int64]
 
@@ -101,10 +104,11 @@ def divide(
     rank, floor, _ = choose_rank(chosen, around, rng)
     if rank == 0:
         return whole
+    rank = min(rank, _MOST_DIRECTIONS)
     factor = Spectrum.of(chosen, around, rank).factor(rank)
     factor = expectation_maximisation(chosen, factor, around, max_steps=8).widened(floor)
     latent = project(chosen, factor.mean, factor.factors, factor.psi)
-    size, evidence = _number_of_components(latent, rng, most_components)
+    size, evidence = number_of_components(latent, rng, most_components)
     mixture = best_mixture(latent, size, rng, starts=_FINAL_STARTS)
     nearest = mixture.log_match(latent).argmax(axis=1)
     group, gaps = connect(latent, mixture, nearest, least_gap)
@@ -119,27 +123,39 @@ def divide(
     return Division(place[label], evidence, gaps, least_gap)
 
 
-def best_mixture(latent: Latent, size: int, rng: np.random.Generator, *, starts: int) -> Mixture:
+def best_mixture(
+    latent: Latent, size: int, rng: np.random.Generator, *, starts: int, pooling: float = 1.0
+) -> Mixture:
     """Return the mixture of `size` Gaussians with the largest evidence from several starts."""
-    found = [
-        deconvolve(latent, start_mixture(latent, size, rng), max_steps=25)
-        for _ in range(starts if size > 1 else 1)
-    ]
+    found = []
+    with warnings.catch_warnings():
+        # A start with an empty group has one group less.
+        warnings.filterwarnings("ignore", message="One of the clusters is empty")
+        for _ in range(starts if size > 1 else 1):
+            found.append(deconvolve(latent, start_mixture(latent, size, rng), max_steps=25, pooling=pooling))
     return max(found, key=lambda mixture: float(mixture.log_evidence(latent).sum()))
 
 
-def _number_of_components(latent: Latent, rng: np.random.Generator, most: int) -> tuple[int, FloatArray]:
+def number_of_components(
+    latent: Latent,
+    rng: np.random.Generator,
+    most: int,
+    *,
+    n_folds: int = _FOLDS,
+    starts: int = _STARTS,
+    pooling: float = 1.0,
+) -> tuple[int, FloatArray]:
     """Return how many Gaussians held-out members want, and their mean held-out log evidence under 1, 2, ... of them.
 
     One more must gain more than the standard error of its gain; three in a row that do not end the search.
     """
     n = len(latent)
-    fold = rng.permutation(n) % _FOLDS
+    fold = rng.permutation(n) % n_folds
     best, chosen, means = np.empty(0), 1, []
-    for size in range(1, min(most, n // _MEMBERS_PER_COMPONENT) + 1):
+    for size in range(1, max(min(most, n // _MEMBERS_PER_COMPONENT), 1) + 1):
         evidence = np.empty(n)
-        for part in range(_FOLDS):
-            learned = best_mixture(latent[fold != part], size, rng, starts=_STARTS)
+        for part in range(n_folds):
+            learned = best_mixture(latent[fold != part], size, rng, starts=starts, pooling=pooling)
             evidence[fold == part] = learned.log_evidence(latent[fold == part])
         means.append(float(evidence.mean()))
         if size == 1 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(n):

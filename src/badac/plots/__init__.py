@@ -16,6 +16,7 @@ from badac.plots.objects import ObjectsDisplay
 from badac.plots.ranking import RankingDisplay
 from badac.plots.roc import RocDisplay
 from badac.plots.style import PALETTE, new_axes, new_figure, save
+from badac.plots.subclasses import SubclassesDisplay
 
 __all__ = [  # noqa: RUF022  (reading order)
     "ObjectsDisplay",
@@ -28,6 +29,7 @@ __all__ = [  # noqa: RUF022  (reading order)
     "RocDisplay",
     "DiagnosisDisplay",
     "CovarianceDisplay",
+    "SubclassesDisplay",
     "PALETTE",
     "new_figure",
     "new_axes",
