@@ -90,3 +90,22 @@ def test_grid_finds_the_amplitude():
     each = [noise.log_match(objects, curve).sum() for noise in grid.noises]
     assert each[1] > each[0] + 100
     assert each[0] < grid.log_match(objects, curve).sum() < each[1]
+
+
+def test_a_few_kinds_of_error_bars_are_whitened_together():
+    rng = np.random.default_rng(8)
+    noise = Correlated(0.1 * np.minimum.outer(np.arange(1, 7), np.arange(1, 7)))
+    bars = np.repeat(np.where(rng.random((40, 1)) < 0.5, 0.3, 0.5), 6, axis=1)
+    values = rng.standard_normal((40, 6))
+    values[::5, 2] = np.nan
+    objects = Measurements(values, bars)
+    curves = Measurements(rng.standard_normal((15, 6)), 0.2)
+    skip = rng.integers(-1, 15, 40)
+    matches = noise.log_match(objects, curves)
+    mixture = noise.log_mixture(objects, curves, skip=skip)
+    for row in range(40):
+        np.testing.assert_allclose(
+            matches[row], noise.log_match(objects[row : row + 1], curves)[0], rtol=1e-10
+        )
+        alone = noise.log_mixture(objects[row : row + 1], curves, skip=skip[row : row + 1])
+        np.testing.assert_allclose(mixture[row], alone[0], rtol=1e-10)

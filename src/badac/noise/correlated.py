@@ -60,7 +60,11 @@ class Correlated:
         return add_covariance(side, self.covariance)
 
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
-        return correlated_log_match(self.with_covariance(objects), self.with_covariance(curves))
+        offered = self.with_covariance(curves)
+        out = np.empty((objects.n_objects, curves.n_objects))
+        for rows in same_errors(objects):
+            out[rows] = correlated_log_match(self.with_covariance(objects[rows]), offered)
+        return out
 
     def log_mixture(
         self,
@@ -71,13 +75,17 @@ class Correlated:
         skip: IntArray | None = None,
         n_threads: int = 1,
     ) -> FloatArray:
-        return correlated_log_mixture(
-            self.with_covariance(objects),
-            self.with_covariance(curves),
-            log_weights=log_weights,
-            skip=skip,
-            n_threads=n_threads,
-        )
+        offered = self.with_covariance(curves)
+        out = np.empty(objects.n_objects)
+        for rows in same_errors(objects):
+            out[rows] = correlated_log_mixture(
+                self.with_covariance(objects[rows]),
+                offered,
+                log_weights=log_weights,
+                skip=None if skip is None else skip[rows],
+                n_threads=n_threads,
+            )
+        return out
 
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
         full = self.with_covariance(like)
@@ -107,6 +115,19 @@ def check_added_covariance(covariance: FloatArray) -> FloatArray:
         )
     array.flags.writeable = False
     return array
+
+
+def same_errors(objects: Measurements) -> list[IntArray]:
+    """Groups of rows with the same error bars, which are whitened together; one group if hardly any are alike."""
+    every = np.arange(objects.n_objects)
+    if objects.covariance is not None or _shared_sigma(objects) is not None:
+        return [every]
+    _, group = np.unique(objects.sigma, axis=0, return_inverse=True)
+    count = int(group.max(initial=-1)) + 1
+    if 2 * count > objects.n_objects:
+        return [every]
+    order = np.argsort(group, kind="stable")
+    return list(np.split(order, np.cumsum(np.bincount(group))[:-1]))
 
 
 def add_covariance(side: Measurements, covariance: FloatArray) -> Measurements:
