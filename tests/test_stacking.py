@@ -69,7 +69,19 @@ def test_biases_mend_a_class_that_is_favoured() -> None:
 
 
 def test_apply_is_the_formula() -> None:
-    stacking = Stacking(np.array([[0.5, 1.0]]), np.array([[0.0, 0.1], [0.2, 0.0]]), np.array([0.0, 1.0]), 3.0)
+    stacking = Stacking(np.array([[0.5, 1.0]]), np.array([0.1, 0.05]), np.array([0.0, 1.0]), 3.0)
     evidence = np.array([[[-1.0, -4.0]]])
     soft = -3.0 * np.log1p(3.0 / 3.0)
     np.testing.assert_allclose(stacking.apply(evidence, np.array([0.5])), [[0.1, 0.75 * soft + 0.05]])
+
+
+def test_error_bars_are_no_clue_to_the_class() -> None:
+    """The noise level names the class, the evidence says nothing: the answer stays the prior."""
+    rng = np.random.default_rng(7)
+    label = rng.integers(0, 2, 2000)
+    level = np.where(label == 0, -1.0, 0.0)
+    nothing = np.zeros((2000, 1, 2))
+    found = learn_stacking(nothing, label, EVEN, level, 2000)
+    joint = found.apply(nothing, level) + EVEN
+    share = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+    np.testing.assert_allclose(share, 0.5, atol=0.05)

@@ -1,14 +1,15 @@
 """Several opinions into one: how much each of several log evidences counts, learned from objects that none of them had seen.
 
-    log P(class | d) = sum_o w_o(level) soften(log P_o(d | class)) + bias_class(level) + log P(class) + constant
+    log P(class | d) = sum_o w_o(level) soften(log P_o(d | class)) + bias_class + log P(class) + constant
 
     soften(e) = -c log(1 + (best - e) / c),     best = the largest e of the object under the same opinion
 
 A model that is sure that an object is impossible is sure of its own tails only; softened, a hundred nats of that count for a
-few. Each opinion ``o`` is the evidence under another kind of class model. Weights (positive) and biases are linear
-between three noise levels, since what a model gets wrong drowns in the noise of a noisier object. All are learned by the
-log-loss of left-out objects (Wolpert 1992; Yao et al. 2018), with weak priors: equal weights that change little with
-the noise, no biases. It generalises the exponent of `badac.coarsening`, which is one opinion without softening.
+few. Each opinion ``o`` is the evidence under another kind of class model. Weights (positive) are linear between three
+noise levels, since what a model gets wrong drowns in the noise of a noisier object. Biases are the same at every level: the
+error bars of an object are not a clue to its class, even where they differ between the classes of the training set. All are
+learned by the log-loss of left-out objects (Wolpert 1992; Yao et al. 2018), with weak priors: equal weights that change
+little with the noise, no biases. It generalises the exponent of `badac.coarsening`: one opinion, not softened.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ class Stacking:
     ----------
     weights : (o, q)
         Of each opinion at each knot.
-    bias : (q, k)
+    bias : (k,)
     knots : (q,)
-        Noise levels, rising; beyond them weights and biases stay as they are.
+        Noise levels, rising; beyond them the weights stay as they are.
     softness : float
         ``c``.
     """
@@ -52,8 +53,7 @@ class Stacking:
         """Return (n, k), to be used in place of the log evidence, from opinions (n, o, k) at noise levels (n,)."""
         place = hats(noise, self.knots)
         return np.asarray(
-            np.einsum("nok,no->nk", soften(opinions, self.softness), place @ self.weights.T)
-            + place @ self.bias
+            np.einsum("nok,no->nk", soften(opinions, self.softness), place @ self.weights.T) + self.bias
         )
 
 
@@ -109,7 +109,7 @@ def log_losses(joint: FloatArray, label: IntArray) -> FloatArray:
 def _weigh(
     soft: FloatArray, label: IntArray, log_prior: FloatArray, place: FloatArray, n_objects: int
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Least penalised log-loss, with the weights (o, q) and biases (q, k) that reach it."""
+    """Least penalised log-loss, with the weights (o, q) and biases (k,) that reach it."""
     n, count, classes = soft.shape
     knots = place.shape[1]
     share, rows = n_objects / n, np.arange(n)
@@ -118,7 +118,7 @@ def _weigh(
     def loss(vector: FloatArray) -> tuple[float, FloatArray]:
         log_weights, bias = _parts(vector, count, knots)
         weights = np.exp(log_weights)
-        joint = np.einsum("nok,no->nk", soft, place @ weights.T) + place @ bias + log_prior
+        joint = np.einsum("nok,no->nk", soft, place @ weights.T) + bias + log_prior
         total = logsumexp(joint, axis=1, keepdims=True)
         slope = np.exp(joint - total)
         slope[rows, label] -= 1.0
@@ -132,13 +132,13 @@ def _weigh(
         by_weight = weights * (np.einsum("nk,nok->no", slope, soft).T @ place) + _KNOWN_WEIGHT * away
         by_weight[:, 1:] += _KNOWN_CHANGE * change
         by_weight[:, :-1] -= _KNOWN_CHANGE * change
-        return value, np.concatenate([by_weight.ravel(), (place.T @ slope + _KNOWN_BIAS * bias).ravel()])
+        return value, np.concatenate([by_weight.ravel(), slope.sum(axis=0) + _KNOWN_BIAS * bias])
 
-    start = np.concatenate([expected.ravel(), np.zeros(knots * classes)])
+    start = np.concatenate([expected.ravel(), np.zeros(classes)])
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300})
     log_weights, bias = _parts(found.x, count, knots)
     return float(found.fun), np.exp(log_weights), bias
 
 
 def _parts(vector: FloatArray, count: int, knots: int) -> tuple[FloatArray, FloatArray]:
-    return vector[: count * knots].reshape(count, knots), vector[count * knots :].reshape(knots, -1)
+    return vector[: count * knots].reshape(count, knots), vector[count * knots :]
