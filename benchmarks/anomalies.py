@@ -1,12 +1,15 @@
 """Anomalies of the paper's experiments: badac beside peers on the same objects, and what each hypothesis costs.
 
 For every experiment and setting, the mean over seeds of MCC (1 % flagged, for everyone), AUC and rank-weighted score of
-badac's default (`noise="auto"` in Experiment 3, whose error bars are wrong), its three hypotheses alone, raw evidence of the
-exact model, and LOF, isolation forest, and PyOD's ECOD and KNN where it is installed. Seconds are CPU seconds of the process
-on one thread: fit plus score. Experiment 2 also gives the share of compact anomalies of |height| > 1 whose centre lies in
-the strangest window.
+badac with defaults only, raw evidence of the exact model, LOF, isolation forest, and PyOD's ECOD and KNN where it is
+installed. Seconds are CPU seconds of the process on one thread: fit plus score, badac and LOF in the same process on the
+first seed. Experiment 2 also gives the share of compact anomalies of |height| > 1 whose centre lies in the strangest window.
 
-Run: python benchmarks/anomalies.py [--size 15000] [--seeds 5] [--cells 1p 2p ...] [--no-peers] [--json FILE]
+Run: python benchmarks/anomalies.py [--size 15000] [--seeds 0 1 2 3 4] [--cells 1p 2p ...] [--kept DIR] [--write-docs]
+
+--kept takes the peers from the results that `badac reproduce --results DIR` keeps of the same data; those not there are
+measured, except with --no-peers. --write-docs keeps what was measured in benchmarks/results/anomalies.json, other cells and
+seeds as they are there, and writes the table of docs/anomalies.md.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ import argparse
 import importlib.util
 import json
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +34,17 @@ from badac.simulate import Experiment, experiment
 
 Score = Callable[[Experiment], np.ndarray]
 CELLS = ("1p", "1r", "2p", "2r", "3p", "3r", "4p", "4r")
+SETTINGS = {"p": "printed", "r": "released"}
+# What `badac reproduce` calls them.
+NAMES = {
+    "raw evidence, exact": "badac-exact",
+    "LOF": "lof",
+    "iForest": "iforest",
+    "ECOD": "ecod",
+    "KNN": "knn",
+}
+RESULTS = Path(__file__).parent / "results" / "anomalies.json"
+PAGE = Path(__file__).parents[1] / "docs" / "anomalies.md"
 
 
 def raw_evidence(data: Experiment) -> np.ndarray:
@@ -67,34 +80,37 @@ def peers() -> dict[str, Score]:
     return found
 
 
-def measure(cell: str, size: int, seed: int, with_peers: bool) -> list[dict[str, object]]:
+def kept_result(directory: Path | None, cell: str, size: int, seed: int, who: str) -> dict[str, float] | None:
+    """MCC, AUC and RWS of a peer on the same data, as `badac reproduce` keeps them."""
+    if directory is None:
+        return None
+    name = f"e{cell[0]}-{SETTINGS[cell[1]]}-{size}x{size}-s{seed}-{NAMES[who]}.json"
+    found = directory / "cells" / name
+    return json.loads(found.read_text())["metrics"] if found.exists() else None
+
+
+def measure(
+    cell: str, size: int, seed: int, kept: Path | None, with_peers: bool, timed: bool
+) -> list[dict[str, object]]:
     """Rows of one cell and seed: who, MCC, AUC, RWS, seconds, and the share of windows that hold the centre."""
-    number, setting = int(cell[0]), {"p": "printed", "r": "released"}[cell[1]]
-    data = experiment(number, setting, n_train=size, n_test=size, rng=np.random.default_rng(seed))
+    number = int(cell[0])
+    data = experiment(number, SETTINGS[cell[1]], n_train=size, n_test=size, rng=np.random.default_rng(seed))
+    common = {"cell": cell, "seed": seed, "size": size}
     rows: list[dict[str, object]] = []
 
     def add(who: str, score: np.ndarray, seconds: float, **more: float) -> None:
         found = detection_summary(data.is_anomaly, score, contamination=0.01)
-        rows.append(
-            {
-                "cell": cell,
-                "seed": seed,
-                "size": size,
-                "who": who,
-                "mcc": found.mcc,
-                "auc": found.auc,
-                "rws": found.rws,
-            }
-            | {"seconds": seconds, **more}
-        )
+        metrics = {"mcc": found.mcc, "auc": found.auc, "rws": found.rws}
+        rows.append({**common, "who": who, **metrics, "seconds": seconds, **more})
 
     start = time.process_time()
-    model = BADACClassifier(noise="auto" if number == 3 else "gaussian", random_state=seed)
-    model.fit(data.train, data.train_label)
+    model = BADACClassifier(random_state=seed).fit(data.train, data.train_label)
     fitted = time.process_time()
     score = model.anomaly_score(data.test)
     done = time.process_time()
     more = {"fit_seconds": fitted - start}
+    anomaly = model.anomaly_model_
+    assert isinstance(anomaly, Deviations)
     if number == 2:
         rows_of = np.flatnonzero(data.is_anomaly)
         height, centre = data.test_parameters[rows_of, 1], data.test_parameters[rows_of, 2]
@@ -102,39 +118,88 @@ def measure(cell: str, size: int, seed: int, with_peers: bool) -> list[dict[str,
         holds = (window[:, 0] <= centre) & (centre <= window[:, 1])
         more["window"] = float(holds[np.abs(height) > 1.0].mean())
     add("badac", score, done - start, **more)
-    anomaly = model.anomaly_model_
-    assert isinstance(anomaly, Deviations)
-    for hypothesis in anomaly.hypotheses:
-        alone = replace(anomaly, hypotheses=(hypothesis,), shares=(1.0,))
+    for hypothesis in anomaly.hypotheses if timed else ():
+        alone = replace(anomaly, hypotheses=(hypothesis,), shares=(1.0,), rare=(), rare_log_prior=None)
+        views = alone.views(data.test)
+        for view in views:
+            _ = view.log_evidence  # what all hypotheses share is not the cost of one
         start = time.process_time()
-        score = alone.log_bayes_factor(data.test)
+        score = hypothesis.log_evidence(data.test, views)
         add(f"  {type(hypothesis).__name__}", score, time.process_time() - start)
-    for who, run in peers().items() if with_peers else ():
-        start = time.process_time()
-        score = run(data)
-        add(who, score, time.process_time() - start)
+    for who, run in peers().items():
+        known = kept_result(kept, cell, size, seed, who)
+        if known is not None:
+            rows.append({**common, "who": who, **known})
+        if (known is None and with_peers) or (who == "LOF" and timed):
+            start = time.process_time()
+            score = run(data)
+            seconds = time.process_time() - start
+            if known is not None:
+                rows[-1]["seconds"] = seconds
+            else:
+                add(who, score, seconds)
     return rows
 
 
+def mean_of(rows: list[dict[str, object]], cell: str, who: str, key: str) -> np.ndarray:
+    """The values of one cell over the seeds that have them."""
+    return np.array(
+        [row[key] for row in rows if (row["cell"], row["who"]) == (cell, who) and key in row], dtype=float
+    )
+
+
 def table(rows: list[dict[str, object]]) -> str:
-    """Markdown: one line per cell and algorithm, mean over seeds and standard error of the mean."""
-    groups: dict[tuple[str, str], list[dict[str, object]]] = defaultdict(list)
-    for row in rows:
-        groups[str(row["cell"]), str(row["who"])].append(row)
-    lines = ["| cell | algorithm | MCC | AUC | RWS | seconds |", "|---|---|---|---|---|---|"]
-    for (cell, who), some in groups.items():
-        numbers = np.array([[row["mcc"], row["auc"], row["rws"]] for row in some], dtype=float)
-        error = numbers.std(axis=0) / np.sqrt(max(len(some) - 1, 1))
-        cells = [
-            f"{value:.3f} ± {spread:.3f}" for value, spread in zip(numbers.mean(axis=0), error, strict=True)
-        ]
-        seconds = np.mean([float(str(row["seconds"])) for row in some])
-        name = who.replace("  ", "&nbsp;&nbsp;")
-        lines.append(f"| {cell} | {name} | {' | '.join(cells)} | {seconds:.1f} |")
-        if "window" in some[0]:
-            share = np.mean([float(str(row["window"])) for row in some])
-            lines.append(f"| {cell} | &nbsp;&nbsp;window holds the centre | {share:.1%} | | | |")
+    """Markdown: one line per cell, means over seeds; badac with the standard error of the mean."""
+    names = ["raw evidence, exact", "LOF", "KNN", "iForest", "ECOD"]
+    lines = [
+        f"| | seeds | badac | {' | '.join(names)} | seconds: badac / LOF |",
+        "|---" * (len(names) + 4) + "|",
+    ]
+    for cell in [one for one in CELLS if mean_of(rows, one, "badac", "mcc").size]:
+        line = [f"{SETTINGS[cell[1]]} {cell[0]}", str(mean_of(rows, cell, "badac", "mcc").size)]
+        for who in ("badac", *names):
+            numbers = [mean_of(rows, cell, who, key) for key in ("mcc", "auc", "rws")]
+            if not numbers[0].size:
+                line.append("")
+                continue
+            found = " / ".join(f"{each.mean():.3f}".replace("0.", ".", 1) for each in numbers)
+            if who == "badac":
+                errors = [each.std() / np.sqrt(max(each.size - 1, 1)) for each in numbers]
+                found = f"**{found}** ± " + " / ".join(
+                    f"{error:.3f}".replace("0.", ".", 1) for error in errors
+                )
+            line.append(found)
+        seconds = [mean_of(rows, cell, who, "seconds") for who in ("badac", "LOF")]
+        line.append(" / ".join(f"{each[0]:.1f}" if each.size else "" for each in seconds))
+        lines.append(f"| {' | '.join(line)} |")
+    costs = {
+        name: np.concatenate([mean_of(rows, cell, f"  {name}", "seconds") for cell in CELLS])
+        for name in ("SomethingElse", "Bump", "SmoothDeviation")
+    }
+    if costs["Bump"].size:
+        told = ", ".join(f"{name} {each.min():.2f} to {each.max():.2f}" for name, each in costs.items())
+        lines += ["", f"Seconds of each hypothesis, over the cells: {told}."]
+    for cell in ("2p", "2r"):
+        window = mean_of(rows, cell, "badac", "window")
+        if window.size:
+            lines += [
+                "",
+                f"The strangest window holds the centre of {window.mean():.1%} of the compact anomalies of |height| > 1 "
+                f"({SETTINGS[cell[1]]} 2, {window.size} seeds).",
+            ]
     return "\n".join(lines)
+
+
+def write(rows: list[dict[str, object]]) -> None:
+    """Keep the rows beside those of other cells and seeds, and write the table of the page."""
+    before = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    new = {(row["cell"], row["seed"]) for row in rows}
+    every = [row for row in before if (row["cell"], row["seed"]) not in new] + rows
+    RESULTS.write_text(json.dumps(every, indent=0) + "\n")
+    begin, end = "<!-- anomalies:measured -->", "<!-- end anomalies:measured -->"
+    text = PAGE.read_text()
+    head, tail = text.split(begin)[0], text.split(end)[1]
+    PAGE.write_text(f"{head}{begin}\n{table(every)}\n{end}{tail}")
 
 
 def main() -> None:
@@ -142,19 +207,21 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--size", type=int, default=15_000)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS))
+    parser.add_argument("--kept", type=Path)
     parser.add_argument("--no-peers", action="store_true")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--write-docs", action="store_true")
     options = parser.parse_args()
     rows: list[dict[str, object]] = []
     with threadpool_limits(limits=1):
-        for cell in options.cells:
-            for seed in range(options.seeds):
-                rows += measure(cell, options.size, seed, not options.no_peers)
-                if options.json is not None:
-                    options.json.write_text(json.dumps(rows, indent=1))
-            print(table([row for row in rows if row["cell"] == cell]), flush=True)
+        for seed in options.seeds:
+            for cell in options.cells:
+                first = seed == options.seeds[0]
+                rows += measure(cell, options.size, seed, options.kept, not options.no_peers, timed=first)
+                if options.write_docs:
+                    write(rows)
+    print(table(rows))
 
 
 if __name__ == "__main__":

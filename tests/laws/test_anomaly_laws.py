@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import kstest
 
 from badac import BADACClassifier, Measurements
+from badac.anomalies import Described
+from badac.classes import Population
+from badac.classes.mixture import Mixture
+from badac.metrics import detection_summary
+from badac.noise import Gaussian
 from badac.simulate import experiment
 
 
@@ -84,3 +91,43 @@ def test_the_list_keeps_its_share_of_false_alarms() -> None:
         assert np.mean(of_seed) < fdr + 2.0 * np.std(of_seed) / np.sqrt(len(of_seed)) + 0.02
     # Finding nothing would keep every bound.
     assert np.mean(found) > 0.5
+
+
+@pytest.mark.slow
+def test_the_strangest_window_holds_the_centre_of_a_compact_anomaly() -> None:
+    data = experiment(
+        2, "printed", n_train=1000, n_test=400, contamination=0.25, rng=np.random.default_rng(11)
+    )
+    model = BADACClassifier(class_model="population", random_state=0).fit(data.train, data.train_label)
+    rows = np.flatnonzero(data.is_anomaly)
+    height, centre = data.test_parameters[rows, 1], data.test_parameters[rows, 2]
+    high = np.abs(height) > 1.0
+    assert high.sum() > 20
+    window = model.explain(data.test[rows]).window
+    holds = (window[:, 0] <= centre) & (centre <= window[:, 1])
+    assert holds[high].mean() >= 0.8
+
+
+def described_as_they_claim(model: BADACClassifier) -> tuple[Described, ...]:
+    """The classes of the model as if all error bars held."""
+    return tuple(
+        Described(one.factor, one.density, Gaussian())
+        for one in model.class_models_
+        if isinstance(one, Population) and isinstance(one.density, Mixture)
+    )
+
+
+@pytest.mark.slow
+def test_bad_points_are_not_strangeness() -> None:
+    """Objects that have more bad points than usual by chance must not lead the ranking (the paper's Experiment 3)."""
+    data = experiment(
+        3, "printed", n_train=1000, n_test=1000, contamination=0.02, rng=np.random.default_rng(12)
+    )
+    model = BADACClassifier(class_model="population", random_state=0).fit(data.train, data.train_label)
+    score = model.anomaly_score(data.test)
+    plain = replace(model.anomaly_model_, classes=described_as_they_claim(model))
+    naive = plain.log_bayes_factor(data.test)
+    found, before = (
+        detection_summary(data.is_anomaly, each, contamination=0.02).rws for each in (score, naive)
+    )
+    assert found > before + 0.2, (found, before)
