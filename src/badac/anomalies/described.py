@@ -92,11 +92,16 @@ def few_components(members: Measurements, factor: Factor, noise: Noise, rng: np.
     return mixture.with_broad(1.0 / (members.n_objects + 2.0), _BROAD_WIDTH)
 
 
-def gaussian_objects(objects: Measurements, factor: Factor, noise: Noise) -> tuple[Measurements, FloatArray]:
-    """Return objects with Gaussian errors that stand for these under the factor model, and log constants (n,)."""
+def gaussian_objects(
+    objects: Measurements, factor: Factor, noise: Noise, density: Mixture | None = None
+) -> tuple[Measurements, FloatArray]:
+    """Return objects with Gaussian errors that stand for these under the factor model, and log constants (n,).
+
+    The constants are right under `density`, as those of the class's own evidence are, so that they cancel in a ratio.
+    """
     if is_plain(noise):
         return believed(objects, noise), np.zeros(objects.n_objects)
-    sites = gaussian_sites(objects, factor, noise)
+    sites = gaussian_sites(objects, factor, noise, density=density)
     return sites.objects, sites.log_constant
 
 
@@ -121,7 +126,8 @@ class View:
     @cached_property
     def gaussian(self) -> tuple[Measurements, FloatArray]:
         """Objects with Gaussian errors that stand for these if they belong to the class, and log constants (n,)."""
-        return gaussian_objects(self.objects, self.described.factor, self.described.noise)
+        described = self.described
+        return gaussian_objects(self.objects, described.factor, described.noise, described.mixture)
 
     @cached_property
     def weighed(self) -> tuple[FloatArray, FloatArray, FloatArray]:
