@@ -19,7 +19,7 @@ def test_overview_draws_the_readme_picture(tmp_path: Path) -> None:
 
 
 # Small enough to be quick, large enough to have every class and batch.
-SIZES = {"parametric": (40,), "nuisance": (120,), "batches": (150, 1)}
+SIZES = {"parametric": (40,), "nuisance": (120,), "batches": (150, 1), "subclasses": (100,), "stream": (250,)}
 
 
 @pytest.mark.slow
