@@ -4,6 +4,7 @@
 
 Printed: accuracy of the known classes with complete curves, with half of the points gone, and at random times; a random forest
 sees the values with gaps filled by the class-blind mean of the point (half gone), or interpolated to the grid (random times).
+The limit is the accuracy of whoever knows how the curves were made (`badac.simulate.bayes_limit`), at as many points.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from badac import BADACClassifier, Measurements
 from badac.classes import GaussianProcess
-from badac.classes.population import Population
 from badac.simulate import experiment
+from badac.simulate.limit import generating_log_evidence
 
 GRID = np.linspace(0.0, 1.0, 50)
 
@@ -44,9 +45,7 @@ def filled(objects: Measurements, centre: np.ndarray) -> np.ndarray:
 
 
 def compare(name: str, train: Measurements, label: np.ndarray, test: Measurements, truth: np.ndarray) -> None:
-    models: dict[str, Any] = {"gp": GaussianProcess()}
-    if not train.own_points:
-        models["population"] = Population()
+    models: dict[str, Any] = {"badac": "auto", "gp": GaussianProcess()}
     for title, model in models.items():
         started = time.perf_counter()
         fitted = BADACClassifier(class_model=model, anomaly="evidence", random_state=0).fit(train, label)
@@ -62,6 +61,23 @@ def compare(name: str, train: Measurements, label: np.ndarray, test: Measurement
     print(f"{name:12s} {'forest':12s} {100 * forest.score(filled(test, centre), truth):6.2f} %", flush=True)
 
 
+def limit(data: Any, n_points: int, rng: np.random.Generator, n_batches: int = 60) -> tuple[float, float]:
+    """Accuracy of the generating model, with its error, on batches of objects that share random times."""
+    right = []
+    for rows in np.array_split(np.arange(len(data.test_label)), n_batches):
+        label, at = data.test_label[rows], np.sort(rng.random(n_points))
+        values, sigma = np.empty((len(rows), n_points)), np.empty((len(rows), n_points))
+        for kind, family in enumerate(data.recipe.inliers):
+            own, width = label == kind, data.recipe.sigma[kind].mean
+            truth = family.truth(data.test_parameters[rows][own][:, : len(family.names)], at)
+            values[own] = truth + width * rng.standard_normal(truth.shape)
+            sigma[own] = width
+        evidence = generating_log_evidence(Measurements(values, sigma, at=at), data.recipe)
+        right.append(evidence.argmax(axis=1) == label)
+    found = np.concatenate(right)
+    return float(found.mean()), float(found.std() / np.sqrt(len(found)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=15_000, help="training and test objects, each")
@@ -70,6 +86,9 @@ def main() -> None:
     rng = np.random.default_rng(1)
     data = experiment(1, chosen.setting, n_train=chosen.n, n_test=chosen.n, contamination=0.0, rng=rng)
     print(f"Experiment 1 {chosen.setting}, {chosen.n} + {chosen.n} objects, no anomalies")
+    for points in (100, 50):
+        accuracy, error = limit(data, points, rng)
+        print(f"limit at {points} random times {100 * accuracy:.2f} +- {100 * error:.2f} %", flush=True)
     compare("complete", data.train, data.train_label, data.test, data.test_label)
     train, test = half_gone(data.train, rng), half_gone(data.test, rng)
     compare("half gone", train, data.train_label, test, data.test_label)

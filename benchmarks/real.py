@@ -2,13 +2,16 @@
 
     python benchmarks/real.py                        # fixed splits, all sets, all models
     python benchmarks/real.py --sets asas --cross-validate --strange
-    python benchmarks/real.py --json results.json
+    python benchmarks/real.py --cross-validate --write-docs     # the tables of docs/light_curves.md
 
 Stars (ASAS, folded grid), X-ray sources (Chandra, catalogue with gaps) and supernovae (OSC, ready grid and raw light curves).
 Rare classes are left out of training. "noisy" adds known noise to the test objects: per object U(0, 2) times the inter-quartile
 range of each feature in the training set. Peers: a random forest, and one trained on noise-augmented copies with the
-errors as further features. Printed per model: accuracy / log-loss / calibration error (15 bins of the largest probability);
-with --strange the AUC of the rare classes and the mean AUC when each class in turn is left out of training.
+errors as further features; and the figures stated for PRF (Reis et al. 2019) on the same fixed splits, with other draws of the
+added noise. Printed per model: accuracy / log-loss / calibration error (15 bins of the largest probability) and seconds of the
+processor; with --strange the AUC of the rare classes and the mean AUC when each class in turn is left out of training.
+--write-docs keeps what was measured in benchmarks/results/real.json, other sets and models as they are there, and writes
+the tables of docs/light_curves.md from it.
 
 The data are looked for in ../shared/data beside the repository; a set that is absent is skipped with a word.
 """
@@ -34,8 +37,24 @@ from badac import BADACClassifier, Measurements
 from badac.classes import GaussianProcess
 from badac.data import Peaks, align_at_peak, read
 from badac.metrics import expected_calibration_error
+from badac.writing import write_whole
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / "shared" / "data"
+RESULTS, PAGE = ROOT / "benchmarks" / "results" / "real.json", ROOT / "docs" / "light_curves.md"
+TITLES = {
+    "asas": "stars (ASAS, folded grid)",
+    "chandra": "X-ray sources (Chandra)",
+    "osc": "supernovae (OSC, ready grid)",
+    "osc_raw": "supernovae (raw light curves)",
+}
+COLUMNS = ("badac", "forest", "augmented forest", "PRF, as stated")
+# Accuracy, log-loss, calibration error.
+PRF = {
+    "asas": {"clean": (0.805, 0.576, 0.095), "noisy": (0.410, 1.44, 0.121)},
+    "chandra": {"clean": (0.907, 0.253, 0.045), "noisy": (0.731, 0.661, 0.095)},
+    "osc": {"clean": (0.812, 0.472, 0.095), "noisy": (0.763, 0.634, 0.063)},
+}
 RARE = {
     "asas": ("ACV", "BCEP"),
     "chandra": ("CV", "HMXB", "LMXB", "NS"),
@@ -219,7 +238,7 @@ def measure(truth: np.ndarray, classes: np.ndarray, p: np.ndarray) -> tuple[floa
 def classify(data: DataSet, names: list[str], *, folds: int) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name in names:
-        run, rows, seconds = MODELS[name], {"clean": [], "noisy": []}, time.perf_counter()
+        run, rows, seconds = MODELS[name], {"clean": [], "noisy": []}, time.process_time()
         for number, split in enumerate(data.folds(folds) if folds else [data.fixed()]):
             rng = np.random.default_rng([7, number])
             noisy = noisier(split.test, spread(split.train), np.random.default_rng([11, number]))
@@ -228,16 +247,25 @@ def classify(data: DataSet, names: list[str], *, folds: int) -> dict[str, Any]:
             n = split.test.n_objects
             rows["clean"].append(measure(split.test_label, classes, p[:n]))
             rows["noisy"].append(measure(split.test_label, classes, p[n:]))
-        seconds = time.perf_counter() - seconds
-        out[name] = {key: np.mean(value, axis=0).tolist() for key, value in rows.items()}
-        out[name]["seconds"] = seconds
-        error = {key: np.std(value, axis=0)[0] / np.sqrt(len(value)) for key, value in rows.items()}
-        text = "   ".join(
-            f"{key} {a:.3f}{f' +-{error[key]:.3f}' if folds else ''} / {ll:.3f} / {e:.3f}"
-            for key, (a, ll, e) in ((key, out[name][key]) for key in rows)
-        )
+        seconds = time.process_time() - seconds
+        out[name] = {"seconds": seconds}
+        for key, value in rows.items():
+            accuracy, log_loss_, calibration = np.mean(value, axis=0).tolist()
+            # Repeats of the folds see the same objects: they are worth the number of objects, not of repeats.
+            error = float(np.std([row[0] for row in value]) / np.sqrt(min(len(value), 5)))
+            if not folds:
+                error = float(np.sqrt(accuracy * (1.0 - accuracy) / n))
+            out[name][key] = [accuracy, log_loss_, calibration, error]
+        text = "   ".join(f"{key} {cell(out[name][key])}" for key in rows)
         print(f"  {name:20s} {text}   {seconds:6.1f} s", flush=True)
     return out
+
+
+def cell(figures: list[float] | tuple[float, ...]) -> str:
+    """Accuracy, with its standard error where there is one, log-loss and calibration error."""
+    accuracy, log_loss_, calibration = (f"{figure:.3f}".removeprefix("0") for figure in figures[:3])
+    error = f" +- {figures[3]:.3f}".replace("0.", ".") if len(figures) > 3 else ""
+    return f"{accuracy}{error} / {log_loss_} / {calibration}"
 
 
 def _stacked(first: Measurements, second: Measurements) -> Measurements:
@@ -284,6 +312,62 @@ def _strangeness(name: str, split: Split, rng: np.random.Generator) -> np.ndarra
     return -IsolationForest(random_state=0).fit(train).score_samples(test)
 
 
+# -- what is kept, and written into the page -------------------------------------------------------------------------
+
+
+def keep(results: dict[str, Any]) -> dict[str, Any]:
+    """Merge what was measured into what was measured before, and return all of it."""
+    kept: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name, parts in results.items():
+        for part, models in parts.items():
+            kept.setdefault(name, {}).setdefault(part, {}).update(models)
+    write_whole(RESULTS, json.dumps(kept, indent=1) + "\n")
+    return kept
+
+
+def table(kept: dict[str, Any], part: str) -> str:
+    """A table of accuracies for one way to split: sets and noise down, models across."""
+    lines = [
+        "| set | | badac | random forest | forest on noise-augmented copies | PRF, as stated |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, title in TITLES.items():
+        models = dict(kept.get(name, {}).get(part, {}))
+        if part == "fixed" and name in PRF:
+            models["PRF, as stated"] = PRF[name]
+        if "badac" not in models:
+            continue
+        for key in ("clean", "noisy"):
+            cells = [cell(models[model][key]) if model in models else "" for model in COLUMNS]
+            lines.append(f"| {title if key == 'clean' else ''} | {key} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def strange_table(kept: dict[str, Any]) -> str:
+    """AUC of rare classes and of classes left out."""
+    columns = ("badac", "forest", "isolation forest", "LOF")
+    lines = [f"| rare / left out | {' | '.join(columns)} |", "|---|" + "---|" * len(columns)]
+    for name, title in TITLES.items():
+        models = kept.get(name, {}).get("strange", {})
+        if "badac" in models:
+            cells = [
+                f"{models[model]['rare']:.2f} / {models[model]['left out']:.2f}" if model in models else ""
+                for model in columns
+            ]
+            lines.append(f"| {title} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def write_page(kept: dict[str, Any]) -> None:
+    text = PAGE.read_text()
+    parts = {"fixed": table(kept, "fixed"), "folds": table(kept, "folds"), "strange": strange_table(kept)}
+    for part, lines in parts.items():
+        begin, end = f"<!-- real:{part} -->", f"<!-- end real:{part} -->"
+        before, rest = text.split(begin)
+        text = before + begin + "\n\n" + lines + "\n\n" + end + rest.split(end)[1]
+    write_whole(PAGE, text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", default=list(RARE), choices=list(RARE))
@@ -291,7 +375,9 @@ def main() -> None:
     parser.add_argument("--cross-validate", type=int, nargs="?", const=3, default=0, metavar="REPEATS")
     parser.add_argument("--strange", action="store_true", help="also the AUC of rare and left-out classes")
     parser.add_argument("--no-classes", action="store_true", help="only --strange")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--write-docs", action="store_true", help="keep the figures, and write the page's tables"
+    )
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     results: dict[str, Any] = {}
@@ -306,12 +392,13 @@ def main() -> None:
             print(
                 f"  accuracy / log-loss / calibration error, {'cross-validated' if chosen.cross_validate else 'fixed split'}"
             )
-            results[name]["classes"] = classify(data, names, folds=chosen.cross_validate)
+            part = "folds" if chosen.cross_validate else "fixed"
+            results[name][part] = classify(data, names, folds=chosen.cross_validate)
         if chosen.strange:
             print("  AUC")
             results[name]["strange"] = strange(data, names)
-    if chosen.json:
-        chosen.json.write_text(json.dumps(results, indent=1))
+        if chosen.write_docs:
+            write_page(keep({name: results[name]}))
 
 
 if __name__ == "__main__":
