@@ -10,7 +10,6 @@ from scipy.stats import kstest
 
 from badac import BADACClassifier, Measurements
 from badac.anomalies import Described
-from badac.classes import Population
 from badac.classes.mixture import Mixture
 from badac.metrics import detection_summary
 from badac.noise import Gaussian
@@ -111,9 +110,12 @@ def test_the_strangest_window_holds_the_centre_of_a_compact_anomaly() -> None:
 def described_as_they_claim(model: BADACClassifier) -> tuple[Described, ...]:
     """The classes of the model as if all error bars held."""
     return tuple(
-        Described(one.factor, one.density, Gaussian())
+        Described(
+            one.factor,
+            one.density if isinstance(one.density, Mixture) else Mixture.standard(one.factor.rank),
+            Gaussian(),
+        )
         for one in model.class_models_
-        if isinstance(one, Population) and isinstance(one.density, Mixture)
     )
 
 
