@@ -30,7 +30,8 @@ def glance(page: str) -> str:
 def throughput(found: dict[str, object]) -> str:
     """Say how fast the command is."""
     return (
-        f"`badac rank` on {found['objects']:,} objects of {found['points']} points in a Parquet file of "
+        f"`badac rank` with two populations learned from {found['training_objects']:,} curves, on "
+        f"{found['objects']:,} objects of {found['points']} points in a Parquet file of "
         f"{found['file_megabytes']:,} MB: {found['objects_per_cpu_second']:,} objects per second of one core, reading, "
         f"p-values and report included, and {found['max_memory_megabytes']:,} MB of memory at most "
         "(`python benchmarks/throughput.py`)."

@@ -1,6 +1,6 @@
 """How fast `badac rank` is, and how much memory it takes: a Parquet file of a million objects of 50 points.
 
-Writes the file a piece at a time, learns two classes of noisy curves from 2,000 labelled objects, and runs the command as a
+Writes the file a piece at a time, learns two populations of noisy curves from 2,000 labelled objects, and runs the command as a
 user would, in a process of its own, whose memory (the largest resident set) and times are measured. Reading, scoring, p-values,
 sorting, writing the ranking and the report are all in it. `python benchmarks/readme.py` copies the result into README.md.
 
@@ -58,7 +58,7 @@ def write_model(path: Path, folder: Path) -> None:
     to_frame(data.train.points(slice(None, None, 100 // POINTS)), "known-", data.train_label).to_parquet(
         train
     )
-    save(learn(read_training(train), Settings(diagnose=False)), path)
+    save(learn(read_training(train), Settings(class_model="population", diagnose=False)), path)
 
 
 def measure(n: int, jobs: int) -> dict[str, object]:
