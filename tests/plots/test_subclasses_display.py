@@ -11,9 +11,9 @@ def test_the_curve_rises_by_the_gaps_and_marks_the_chosen_number() -> None:
     display = SubclassesDisplay.from_division(division).plot()
     assert display.ax_.lines[0].get_xdata().tolist() == [1, 2, 3, 4]
     assert display.ax_.lines[0].get_ydata().tolist() == [0.0, 40.0, 60.0, 63.0]
-    assert display.ax_.lines[1].get_xdata() == [3] and display.number == 3
+    assert list(display.ax_.lines[1].get_xdata()) == [3] and display.number == 3
     # One more would have had to reach the dashed line.
-    assert display.ax_.lines[2].get_ydata() == [75.0, 75.0]
+    assert list(display.ax_.lines[2].get_ydata()) == [75.0, 75.0]
 
 
 def test_one_gaussian_is_one_subclass() -> None:
