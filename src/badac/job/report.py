@@ -141,7 +141,8 @@ def _why(explanation: Explanation | None, row: int, found: Found, top: Mapping[s
         if found.shown.objects.at is None and names:
             first, last = (names[int(np.clip(round(edge), 0, len(names) - 1))] for edge in (low, high))
             where = f"at {first}" if first == last else f"from {first} to {last}"
-        parts.append(f"{explanation.hypothesis[row].capitalize()}; strangest {where}.")
+        beside = f" (drawn beside class {explanation.label[row]})"
+        parts.append(f"{explanation.hypothesis[row].capitalize()}; strangest {where}{beside}.")
     return " ".join(parts)
 
 
