@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from badac import BADACClassifier
+from badac.classes import GaussianProcess
 from badac.data import from_long
 from badac.lsdb import judge_light_curves
 
@@ -41,8 +42,8 @@ def long_table(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def curves_model() -> BADACClassifier:
-    table, label = long_table(30, seed=1)
-    return BADACClassifier("gp", anomaly="tophat", random_state=0).fit(
+    table, label = long_table(20, seed=1)
+    return BADACClassifier(GaussianProcess(rank=0), anomaly="tophat", random_state=0).fit(
         from_long(table, bands=BANDS).objects, label
     )
 
