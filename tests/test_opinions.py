@@ -103,3 +103,9 @@ def test_pointwise_leaves_out() -> None:
     for row in (0, 2):
         without = Pointwise(width=0.0).fit(members[np.arange(9) != row], Gaussian(), rng, around)
         assert fitted.leave_one_out()[row] == pytest.approx(without.log_evidence(members[[row]])[0], rel=1e-9)
+
+
+def test_not_asked_where_error_bars_name_the_class() -> None:
+    objects, label = overlapping(300, 1)
+    named = Measurements(objects.values, np.where(label == 0, 0.05, 0.08)[:, None] * np.ones(8))
+    assert BADACClassifier(anomaly="tophat", random_state=0).fit(named, label).opinions_ is None

@@ -35,6 +35,8 @@ from badac.stacking import Stacking, learn_stacking, log_losses
 # Fewer objects cannot tell the weights; with more, the class models can grow instead, and every object would cost too much.
 LEAST_OBJECTS, MOST_OBJECTS = 60, 4000
 FOLDS = 5
+# Where the error bars alone name the class, weights that follow them would read it off: nobody else is asked there.
+MOST_TOLD = 0.8
 # Widths of the instances, in units of each point's spread.
 WIDTHS = (0.03, 0.2)
 # Noise added to copies of left-out objects, in the same units.
@@ -117,6 +119,8 @@ def learn_opinions(
     """
     grid = isinstance(noise, Gaussian) and training.covariance is None and not training.own_points
     if not grid or not LEAST_OBJECTS <= len(label) <= MOST_OBJECTS or coarsening.exponent == 1.0:
+        return None
+    if _told_by_level(_levels(training, around.scale), label) > MOST_TOLD:
         return None
     gaps = missingness.weight > 0
     levels = LEVELS if training.has_errors else LEVELS[:1]
@@ -244,6 +248,14 @@ def _noisier(objects: Measurements, added: FloatArray, rng: np.random.Generator)
     values = objects.values + added * rng.standard_normal(objects.shape)
     sigma = np.where(objects.observed, np.hypot(objects.sigma, added), np.inf)
     return Measurements(values, sigma, at=objects.at, band=objects.band)
+
+
+def _told_by_level(level: FloatArray, label: IntArray) -> float:
+    """Share of the variance of the noise levels (n,) that the classes explain."""
+    count = np.maximum(np.bincount(label), 1)
+    mean = np.bincount(label, weights=level) / count
+    total = float(((level - level.mean()) ** 2).sum())
+    return 1.0 - float(((level - mean[label]) ** 2).sum()) / total if total > 0 else 0.0
 
 
 def _levels(objects: Measurements, scale: FloatArray) -> FloatArray:
