@@ -196,14 +196,12 @@ def rank_files(
     if not any(part.n_objects for part in judged):
         raise ValueError(f"no object of {path} could be judged. {judged[0].failure}")
     _list_bad_rows(judged, found, run)
-    table = verdicts_in(run, judged)
+    table, keep = verdicts_in(run, judged), reduction.Strangest(n_ranked)
     tally, top, called = client.gather(
         client.compute(
             [
                 reduction.tally(table, fdr),
-                reduction.tree(
-                    [delayed(_top)(part, n_ranked) for part in table.to_delayed()], _Top(n_ranked)
-                ),
+                reduction.tree([delayed(keep)([part]) for part in table.to_delayed()], keep),
                 reduction.tree([delayed(_called)(part) for part in table.to_delayed()], _counted),
             ]
         )
@@ -335,18 +333,6 @@ def _read_part(path: str) -> Any:
     frame = pandas.read_parquet(path)
     frame["piece"] = int(Path(path).stem.split("-")[1])
     return frame
-
-
-def _top(frame: Any, n: int) -> Any:
-    return _Top(n)([frame])
-
-
-@dataclass(frozen=True)
-class _Top:
-    n: int
-
-    def __call__(self, frames: list[Any]) -> Any:
-        return reduction.strangest_of(frames, self.n)
 
 
 def _called(frame: Any) -> dict[Any, int]:

@@ -50,7 +50,7 @@ def strangest(table: Any, n: int) -> Any:
 
     first = delayed(strangest_of, pure=True)
     parts = [first([part], n) for part in table.to_delayed()]
-    top = tree(parts, _Strangest(n))
+    top = tree(parts, Strangest(n))
     return dask.dataframe.from_delayed([delayed(_numbered, pure=True)(top)], meta=_numbered(table._meta))
 
 
@@ -88,7 +88,7 @@ def discoveries(table: Any, fdr: float) -> Any:
     last = cut_off(table, fdr)
     pick = delayed(_at_most, pure=True)
     parts = [pick(part, last) for part in table.to_delayed()]
-    listed = tree(parts, _Strangest(None))
+    listed = tree(parts, Strangest(None))
     return dask.dataframe.from_delayed(
         [delayed(_numbered, pure=True)(delayed(strangest_of, pure=True)([listed], None))],
         meta=_numbered(table._meta),
@@ -140,7 +140,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class _Strangest:
+class Strangest:
     """The `n` strangest of some frames; all of them if None."""
 
     n: int | None
