@@ -20,12 +20,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from badac.classes.instances import Instances, widen
 from badac.classes.model import ClassModel, Surroundings
 from badac.classes.pointwise import Pointwise
 from badac.coarsening import Coarsening, FloatArray, IntArray, relative_noise
-from badac.data.measurements import Measurements
+from badac.data.measurements import Measurements, concatenate
 from badac.evidence import log_evidence
 from badac.missingness import Missingness, log_probability, shares
 from badac.noise.gaussian import Gaussian
@@ -35,6 +36,8 @@ from badac.stacking import Stacking, learn_stacking, log_losses
 # Fewer objects cannot tell the weights; with more, the class models can grow instead, and every object would cost too much.
 LEAST_OBJECTS, MOST_OBJECTS = 60, 4000
 FOLDS = 5
+# So many left-out objects tell the weights, and so many groups of members the density of one point.
+MOST_ASKED, MOST_GROUPS = 1500, 48
 # Where the error bars alone name the class, weights that follow them would read it off: nobody else is asked there.
 MOST_TOLD = 0.8
 # Widths of the instances, in units of each point's spread.
@@ -125,9 +128,11 @@ def learn_opinions(
     gaps = missingness.weight > 0
     levels = LEVELS if training.has_errors else LEVELS[:1]
     copies = [_noisier(training, level * around.scale, rng) for level in levels]
-    told = _ask(copies, label, models, noise, around, gaps, rng, n_threads)
+    asked = np.zeros(len(label), dtype=np.bool_)
+    asked[rng.permutation(len(label))[:MOST_ASKED]] = True
+    told = _ask(copies, label, asked, models, noise, around, gaps, rng, n_threads)
     # The only member of a class was never left out: it says nothing.
-    usable = (np.bincount(label)[label] > 1) & ~np.isnan(told).any(axis=(0, 2, 3))
+    usable = asked & (np.bincount(label)[label] > 1) & ~np.isnan(told).any(axis=(0, 2, 3))
     told, truth = told[:, usable], label[usable]
     level = np.stack([_levels(copy[usable], around.scale) for copy in copies])
     log_prior = np.log(np.maximum(np.bincount(truth, minlength=len(models)), 0.5) / len(truth))
@@ -151,6 +156,7 @@ def learn_opinions(
 def _ask(
     copies: Sequence[Measurements],
     label: IntArray,
+    asked: npt.NDArray[np.bool_],
     models: Sequence[ClassModel],
     noise: Noise,
     around: Surroundings,
@@ -158,21 +164,25 @@ def _ask(
     rng: np.random.Generator,
     n_threads: int,
 ) -> FloatArray:
-    """Return (copies, n, o, k): what every opinion, learned from the first copy of other objects, says of each copy."""
+    """Return (copies, n, o, k): what every opinion, learned from the first copy of other objects, says of each copy.
+
+    NaN for objects that are not `asked`.
+    """
     training, n_classes = copies[0], len(models)
-    out = np.empty((len(copies), len(label), len(_names(gaps)), n_classes))
+    out = np.full((len(copies), len(label), len(_names(gaps)), n_classes), np.nan)
     alone = np.bincount(label)[label] < 2
     fold = _deal(label, rng)
     for number in np.unique(fold):
-        held, rest = fold == number, (fold != number) | alone
-        asked = [models, *([model] * n_classes for model in _others().values())]
-        learned = [_learn(each, training[rest], label[rest], noise, around, rng) for each in asked]
+        held, rest = (fold == number) & asked, (fold != number) | alone
+        opinions = [models, *([model] * n_classes for model in _others().values())]
+        learned = [_learn(each, training[rest], label[rest], noise, around, rng) for each in opinions]
         share = shares(training.observed[rest], label[rest], n_classes)
-        for place, copy in zip(out, copies, strict=True):
-            for column, each in enumerate(learned):
-                place[held, column] = log_evidence(each, copy[held], n_threads=n_threads)
-            if gaps:
-                place[held, -1] = log_probability(copy.observed[held], share)
+        everyone = concatenate([copy[held] for copy in copies])
+        for column, each in enumerate(learned):
+            told = log_evidence(each, everyone, n_threads=n_threads)
+            out[:, held, column] = told.reshape(len(copies), -1, n_classes)
+        if gaps:
+            out[:, held, -1] = log_probability(training.observed[held], share)
     return out
 
 
@@ -191,17 +201,44 @@ class _Widened:
         return replace(exact, curves=widen(exact.curves, width), width=width)
 
 
+@dataclass(frozen=True, eq=False)
+class _Grouped:
+    """Each point on its own, where neighbours among many members speak as one."""
+
+    def fit(
+        self, members: Measurements, noise: Noise, rng: np.random.Generator, surroundings: Surroundings
+    ) -> Pointwise:
+        excess = max(members.n_objects / MOST_GROUPS, 1.0)
+        few = members if excess == 1.0 else _groups(members, MOST_GROUPS)
+        # The kernel is as narrow as the number of members allows, not that of the groups.
+        return Pointwise(width=Pointwise().width * excess**-0.2).fit(few, noise, rng, surroundings)
+
+
+def _groups(members: Measurements, most: int) -> Measurements:
+    """Return (most, m): at each point the members in order of value, so many at a time, with their spread as error."""
+    values, sigma = np.full((most, members.n_points), np.nan), np.full((most, members.n_points), np.inf)
+    for point in range(members.n_points):
+        seen = np.flatnonzero(members.observed[:, point])
+        order = seen[np.argsort(members.values[seen, point], kind="stable")]
+        for row, group in enumerate(np.array_split(order, min(most, len(order)) or 1)):
+            if len(group):
+                own = members.values[group, point]
+                values[row, point] = own.mean()
+                sigma[row, point] = np.sqrt(own.var() + np.mean(members.sigma[group, point] ** 2))
+    return Measurements(values, sigma if members.has_errors else None)
+
+
 def _names(gaps: bool) -> tuple[str, ...]:
     return ("class models", *_others(), *(("gaps",) if gaps else ()))
 
 
-def _others() -> dict[str, _Widened | Pointwise]:
+def _others() -> dict[str, _Widened | _Grouped]:
     near = {f"instances, width {width:g}": _Widened(width) for width in WIDTHS}
-    return {**near, "pointwise": Pointwise()}
+    return {**near, "pointwise": _Grouped()}
 
 
 def _learn(
-    models: Sequence[ClassModel | _Widened],
+    models: Sequence[ClassModel | _Widened | _Grouped],
     training: Measurements,
     label: IntArray,
     noise: Noise,

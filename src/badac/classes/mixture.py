@@ -11,6 +11,7 @@ One component is the Gaussian population; many follow a population that is curve
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,7 +103,10 @@ def start_mixture(latent: Latent, n_components: int, rng: np.random.Generator) -
     n, r = position.shape
     # Where the groups are, a few members of each tell.
     few = position[:: max(1, n // max(_TO_GROUP, _TO_GROUP_EACH * n_components))]
-    centres, _ = kmeans2(few, n_components, minit="++", rng=rng, iter=8, missing="warn")
+    with warnings.catch_warnings():
+        # A group may lose its last member on the way: it is left out below.
+        warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
+        centres, _ = kmeans2(few, n_components, minit="++", rng=rng, iter=8, missing="warn")
     label = vq(position, centres)[0]
     used = np.unique(label)
     centres, label = centres[used], np.searchsorted(used, label)
