@@ -8,6 +8,7 @@ from badac.checks import check_class_model
 from badac.classes import Surroundings
 from badac.classes.pointwise import Pointwise
 from badac.noise import Gaussian
+from badac.opinions import _groups
 
 
 def losses(model: BADACClassifier, objects: Measurements, label: np.ndarray) -> np.ndarray:
@@ -109,3 +110,18 @@ def test_not_asked_where_error_bars_name_the_class() -> None:
     objects, label = overlapping(300, 1)
     named = Measurements(objects.values, np.where(label == 0, 0.05, 0.08)[:, None] * np.ones(8))
     assert BADACClassifier(anomaly="tophat", random_state=0).fit(named, label).opinions_ is None
+
+
+def test_groups_of_neighbours_keep_mean_and_variance_of_each_point() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.standard_normal((101, 3))
+    values[::7, 1] = np.nan
+    values[:, 2] = np.nan
+    values[:4, 2] = [4.0, 1.0, 3.0, 2.0]
+    few = _groups(Measurements(values, 0.3), 10)
+    assert few.observed.sum(axis=0).tolist() == [10, 10, 4]
+    np.testing.assert_allclose(few.values[:4, 2], [1.0, 2.0, 3.0, 4.0])
+    # With 100 of 101 members in groups of ten but one, mean and variance hold to the share of the odd one.
+    total = few.values[:, 0].var() + np.mean(few.sigma[:, 0] ** 2)
+    assert abs(few.values[:, 0].mean() - values[:, 0].mean()) < 3.0 / 101
+    assert abs(total - values[:, 0].var() - 0.09) < 9.0 / 101

@@ -220,11 +220,15 @@ def _groups(members: Measurements, most: int) -> Measurements:
     for point in range(members.n_points):
         seen = np.flatnonzero(members.observed[:, point])
         order = seen[np.argsort(members.values[seen, point], kind="stable")]
-        for row, group in enumerate(np.array_split(order, min(most, len(order)) or 1)):
-            if len(group):
-                own = members.values[group, point]
-                values[row, point] = own.mean()
-                sigma[row, point] = np.sqrt(own.var() + np.mean(members.sigma[group, point] ** 2))
+        if not len(order):
+            continue
+        number = min(most, len(order))
+        first = np.arange(number) * len(order) // number
+        count = np.diff(first, append=len(order))
+        own, variance = members.values[order, point], members.sigma[order, point] ** 2
+        values[:number, point] = mean = np.add.reduceat(own, first) / count
+        variance = variance + (own - np.repeat(mean, count)) ** 2
+        sigma[:number, point] = np.sqrt(np.add.reduceat(variance, first) / count)
     return Measurements(values, sigma if members.has_errors else None)
 
 
