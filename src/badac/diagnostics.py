@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from badac.classes.factor import Factor
-from badac.classes.latent import project
 from badac.classes.model import Surroundings
+from badac.classes.population.factor import Factor
+from badac.classes.population.latent import project
 from badac.data.measurements import Measurements
 from badac.learned.families import (
     Comparison,

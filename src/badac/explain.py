@@ -27,9 +27,9 @@ from badac.anomalies.own_points import OwnPoints
 from badac.anomalies.own_reasons import most_alike as alike_at_own_points
 from badac.anomalies.own_reasons import reasons
 from badac.classes.instances import fill_gaps
-from badac.classes.mixture import logsumexp_rows
 from badac.classes.model import Surroundings
-from badac.classes.reconstruction import latent_posterior
+from badac.classes.population.mixture import logsumexp_rows
+from badac.classes.population.reconstruction import latent_posterior
 from badac.data.measurements import Measurements
 
 FloatArray = npt.NDArray[np.float64]

@@ -28,18 +28,18 @@ from scipy import stats
 from badac import anomalies, classes, noise, nuisance
 from badac.anomalies.own_points import OwnClass, OwnPoints
 from badac.anomalies.young import Alikeness, YoungClass
-from badac.classes.bandwidth import Curves
-from badac.classes.basis import Basis
-from badac.classes.factor import Factor
-from badac.classes.growth import Curve
 from badac.classes.imputed import Imputed
-from badac.classes.latent import Latent
-from badac.classes.mixture import Mixture
-from badac.classes.plan import Plan
 from badac.classes.pointwise import Pointwise
-from badac.classes.process import Process
-from badac.classes.shape import Shape
-from badac.classes.tails import Tails
+from badac.classes.population.bandwidth import Curves
+from badac.classes.population.factor import Factor
+from badac.classes.population.latent import Latent
+from badac.classes.population.mixture import Mixture
+from badac.classes.population.plan import Plan
+from badac.classes.population.shape import Shape
+from badac.classes.population.tails import Tails
+from badac.classes.processes.basis import Basis
+from badac.classes.processes.growth import Curve
+from badac.classes.processes.process import Process
 from badac.coarsening import Coarsening
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier, Stream

@@ -14,9 +14,9 @@ from badac.anomalies import Bump, SmoothDeviation, SomethingElse
 from badac.anomalies.described import Described, View, without
 from badac.anomalies.hypothesis import Ground
 from badac.anomalies.sequence import cosines, spectrum
-from badac.classes.factor import Factor
-from badac.classes.latent import project
-from badac.classes.mixture import Mixture
+from badac.classes.population.factor import Factor
+from badac.classes.population.latent import project
+from badac.classes.population.mixture import Mixture
 from badac.noise import Gaussian
 
 M, R = 15, 2

@@ -8,9 +8,9 @@ from scipy.stats import multivariate_normal
 from badac import BADACClassifier
 from badac.anomalies import Bump, Deviations, SmoothDeviation, SomethingElse
 from badac.anomalies.own_points import OwnPoints
-from badac.classes.basis import coordinates
-from badac.classes.gp import WIDTHS
-from badac.classes.kernels import correlation
+from badac.classes.processes.basis import coordinates
+from badac.classes.processes.gp import WIDTHS
+from badac.classes.processes.kernels import correlation
 from badac.data import Measurements
 from badac.metrics import detection_summary
 

@@ -5,7 +5,7 @@ from badac.checks import check_class_model
 from badac.classes.auto import Auto, compare, left_out_of_template, some_members
 from badac.classes.instances import Instances
 from badac.classes.model import Surroundings
-from badac.classes.population import Population
+from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.noise import Gaussian, Poisson

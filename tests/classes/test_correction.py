@@ -6,9 +6,9 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from badac._kernels.latent import pack
-from badac.classes.correction import missed, posterior_draws, standard_points
-from badac.classes.latent import Latent
-from badac.classes.mixture import Mixture
+from badac.classes.population.correction import missed, posterior_draws, standard_points
+from badac.classes.population.latent import Latent
+from badac.classes.population.mixture import Mixture
 
 # Two thin groups: the posterior under N(0, 1) is not where the class is.
 GROUPS = Mixture(np.array([0.7, 0.3]), np.array([[-1.5], [1.0]]), np.array([[[0.01]], [[0.04]]]))

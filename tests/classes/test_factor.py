@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 from populations import gaussian
 
-from badac.classes.factor import (
+from badac.classes.model import Surroundings
+from badac.classes.population.factor import (
     all_statistics,
     drawn_together,
     expectation_maximisation,
     maximise,
     statistics,
 )
-from badac.classes.latent import project
-from badac.classes.model import Surroundings
-from badac.classes.rank import Spectrum, choose_rank, leading_eigenvectors
+from badac.classes.population.latent import project
+from badac.classes.population.rank import Spectrum, choose_rank, leading_eigenvectors
 
 
 def test_sums_of_blocks_are_the_sum_of_all() -> None:

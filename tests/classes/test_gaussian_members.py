@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from badac import Measurements
-from badac.classes.factor import Factor
-from badac.classes.gaussian_members import as_gaussian, choose_factors, principal_directions
 from badac.classes.model import Surroundings
+from badac.classes.population.factor import Factor
+from badac.classes.population.gaussian_members import as_gaussian, choose_factors, principal_directions
 from badac.noise import Gaussian, Outliers
 
 AT = np.linspace(0.0, 1.0, 60)

@@ -13,12 +13,12 @@ import badac
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes import GaussianProcess, Surroundings
-from badac.classes.basis import Basis
-from badac.classes.gp import learn_shares
-from badac.classes.growth import Learner, leave_one_out, log_evidence, scaled
-from badac.classes.hyper import Scales, climb, evidence, pack, prior, start, unpack
-from badac.classes.kernels import KERNELS, correlation
-from badac.classes.process import Process, blocks
+from badac.classes.processes.basis import Basis
+from badac.classes.processes.gp import learn_shares
+from badac.classes.processes.growth import Learner, leave_one_out, log_evidence, scaled
+from badac.classes.processes.hyper import Scales, climb, evidence, pack, prior, start, unpack
+from badac.classes.processes.kernels import KERNELS, correlation
+from badac.classes.processes.process import Process, blocks
 from badac.noise import Gaussian, Outliers
 
 SCALES = Scales(1.0, 10.0)

@@ -10,10 +10,10 @@ from scipy.special import logsumexp
 
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
-from badac.classes.gp import WIDTHS, GaussianProcess
-from badac.classes.growth import log_evidence, scaled
-from badac.classes.irregular import IrregularPopulation
-from badac.classes.mixture import Mixture
+from badac.classes.population.mixture import Mixture
+from badac.classes.processes.gp import WIDTHS, GaussianProcess
+from badac.classes.processes.growth import log_evidence, scaled
+from badac.classes.processes.irregular import IrregularPopulation
 from badac.data import concatenate
 from badac.noise import Gaussian
 

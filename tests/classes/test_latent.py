@@ -3,7 +3,7 @@ import pytest
 from populations import gaussian
 from scipy.stats import multivariate_normal
 
-from badac.classes.latent import project
+from badac.classes.population.latent import project
 from badac.data.measurements import Measurements
 
 
@@ -54,7 +54,7 @@ def test_a_missing_point_is_an_absent_point() -> None:
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     objects, mean, factors, psi = gaussian(200, seed=4, psi=0.1)
     whole = project(objects, mean, factors, psi).gaussian_log_evidence()
-    monkeypatch.setattr("badac.classes.latent._NUMBERS_PER_BLOCK", 1)
+    monkeypatch.setattr("badac.classes.population.latent._NUMBERS_PER_BLOCK", 1)
     np.testing.assert_allclose(
         project(objects, mean, factors, psi).gaussian_log_evidence(), whole, rtol=1e-12
     )

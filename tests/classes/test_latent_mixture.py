@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from populations import gaussian, sines
 
-from badac.classes.bandwidth import BANDWIDTHS, Curves, best_weights
-from badac.classes.latent import Latent, project
-from badac.classes.mixture import Mixture, averaged, deconvolve, logsumexp_rows, start_mixture
 from badac.classes.model import Surroundings
-from badac.classes.rank import Spectrum
-from badac.classes.reconstruction import as_mixture
-from badac.classes.shape import Shape, choose_shape
+from badac.classes.population.bandwidth import BANDWIDTHS, Curves, best_weights
+from badac.classes.population.latent import Latent, project
+from badac.classes.population.mixture import Mixture, averaged, deconvolve, logsumexp_rows, start_mixture
+from badac.classes.population.rank import Spectrum
+from badac.classes.population.reconstruction import as_mixture
+from badac.classes.population.shape import Shape, choose_shape
 
 
 def latent_of(members, rank: int) -> Latent:

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from badac import BADACClassifier, Measurements, load, save
 from badac.checks import check_class_model
 from badac.classes import LowSampleSizeWarning, Parametric
-from badac.classes.importance import integrate
+from badac.classes.parametric.importance import integrate
 from badac.noise import Gaussian, Outliers, Poisson
 from badac.noise.known_truth import log_likelihood
 from badac.simulate import bayes_limit, experiment

@@ -3,10 +3,10 @@ import pytest
 from populations import gaussian, sines
 
 from badac.checks import check_class_model
-from badac.classes.factor import Factor
-from badac.classes.latent import project
 from badac.classes.model import Surroundings
-from badac.classes.population import Population
+from badac.classes.population.factor import Factor
+from badac.classes.population.latent import project
+from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
 from badac.noise import Gaussian
 

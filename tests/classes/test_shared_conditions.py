@@ -8,7 +8,7 @@ from scipy import stats
 
 from badac import BADACClassifier, Measurements
 from badac.classes import separate_conditions
-from badac.classes.factor import Factor
+from badac.classes.population.factor import Factor
 from badac.classes.shared_conditions import add_information, coefficients, common_shapes
 from badac.simulate import experiment
 

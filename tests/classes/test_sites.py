@@ -6,9 +6,9 @@ from scipy.special import logsumexp
 
 from badac import Measurements
 from badac.checks import check_class_model
-from badac.classes.factor import Factor
-from badac.classes.population import Population
-from badac.classes.sites import see
+from badac.classes.population.factor import Factor
+from badac.classes.population.population import Population
+from badac.classes.population.sites import see
 from badac.noise import Binomial, Gaussian, Numeric, Outliers, Poisson, Student
 from badac.noise.scales import log_density
 

@@ -1,10 +1,10 @@
 import numpy as np
 from populations import gaussian
 
-from badac.classes.factor import Factor
 from badac.classes.model import Surroundings
-from badac.classes.rank import Spectrum
-from badac.classes.smoothness import choose_penalty, smoothed, whittaker
+from badac.classes.population.factor import Factor
+from badac.classes.population.rank import Spectrum
+from badac.classes.population.smoothness import choose_penalty, smoothed, whittaker
 
 
 def test_whittaker_solves_its_normal_equations() -> None:

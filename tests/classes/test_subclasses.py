@@ -12,9 +12,9 @@ import badac
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes import Population, Subclasses, Template
-from badac.classes.gap import gap_evidence, single_peak
-from badac.classes.latent import Latent
-from badac.classes.mixture import Mixture
+from badac.classes.population.latent import Latent
+from badac.classes.population.mixture import Mixture
+from badac.classes.subclasses.gap import gap_evidence, single_peak
 from badac.noise import Gaussian, Outliers
 
 AT = np.linspace(0.0, 1.0, 40)

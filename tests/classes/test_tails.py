@@ -3,8 +3,8 @@ import pytest
 from populations import gaussian
 
 from badac.classes.model import Surroundings
-from badac.classes.population import Population
-from badac.classes.tails import WIDTHS, Tails
+from badac.classes.population.population import Population
+from badac.classes.population.tails import WIDTHS, Tails
 from badac.data.measurements import Measurements
 from badac.noise import Gaussian
 

@@ -5,7 +5,7 @@ import pytest
 
 from badac import Measurements
 from badac.classes import Population
-from badac.classes.wild import in_units, unit_of, wild_values, without
+from badac.classes.population.wild import in_units, unit_of, wild_values, without
 from badac.noise import Gaussian
 
 SIGMA = 0.1

@@ -181,7 +181,7 @@ def test_messages_add_up_to_the_evidence_of_dense_gaussians() -> None:
         root[0] @ root[0].transpose(0, 2, 1) + np.eye(q),
         root[1] @ root[1].transpose(0, 2, 1) + np.eye(q),
     )
-    factor = badac.classes.factor.Factor(np.zeros(m), waves, np.full(m, 0.1))
+    factor = badac.classes.population.factor.Factor(np.zeros(m), waves, np.full(m, 0.1))
     alike = Alikeness(factor, between, within, badac.noise.Gaussian())
     values = rng.standard_normal((n, m))
     values[1, 2] = np.nan

@@ -10,7 +10,7 @@ from scipy.stats import kstest
 
 from badac import BADACClassifier, Measurements
 from badac.anomalies import Described
-from badac.classes.mixture import Mixture
+from badac.classes.population.mixture import Mixture
 from badac.metrics import detection_summary
 from badac.noise import Gaussian
 from badac.simulate import experiment

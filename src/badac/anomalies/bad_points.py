@@ -16,8 +16,8 @@ import numpy as np
 
 from badac.anomalies.described import Described, View
 from badac.anomalies.model import FloatArray, Known
-from badac.classes.latent import weigh
-from badac.classes.sites import is_plain
+from badac.classes.population.latent import weigh
+from badac.classes.population.sites import is_plain
 from badac.learned import learn_noise
 from badac.noise import Noise, Outliers
 

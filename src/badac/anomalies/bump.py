@@ -25,7 +25,7 @@ from badac.anomalies.described import View
 from badac.anomalies.hypothesis import Ground, over_classes
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import bump_grid, bumps
-from badac.classes.mixture import logsumexp_rows
+from badac.classes.population.mixture import logsumexp_rows
 from badac.data.measurements import Measurements
 
 

@@ -18,12 +18,12 @@ import numpy.typing as npt
 from badac._kernels import latent_log_evidence, latent_log_match, latent_without
 from badac.anomalies.model import FloatArray
 from badac.classes.auto import Auto
-from badac.classes.factor import Factor
-from badac.classes.latent import Latent, products, project, weighted_residuals
-from badac.classes.mixture import Mixture, deconvolve, logsumexp_rows, start_mixture
 from badac.classes.model import ClassModel, Surroundings
-from badac.classes.population import Population
-from badac.classes.sites import believed, gaussian_sites, is_plain, see
+from badac.classes.population.factor import Factor
+from badac.classes.population.latent import Latent, products, project, weighted_residuals
+from badac.classes.population.mixture import Mixture, deconvolve, logsumexp_rows, start_mixture
+from badac.classes.population.population import Population
+from badac.classes.population.sites import believed, gaussian_sites, is_plain, see
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 from badac.nuisance.model import active, innermost
@@ -169,7 +169,7 @@ class View:
 
 
 def seen_through(weight: FloatArray, scaled: FloatArray, offset: FloatArray, factors: FloatArray) -> Latent:
-    """Latent likelihoods in the factors (m, r), as `badac.classes.latent.project`, from `weighted_residuals`.
+    """Latent likelihoods in the factors (m, r), as `badac.classes.population.latent.project`, from `weighted_residuals`.
 
     For objects that are looked at through several sets of factors with the same mean and psi.
     """

@@ -31,9 +31,9 @@ from badac.anomalies.rare import rare_population, suspects
 from badac.anomalies.sequence import coordinates
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
-from badac.classes.mixture import logsumexp_rows
 from badac.classes.model import ClassModel
-from badac.classes.population import Population
+from badac.classes.population.mixture import logsumexp_rows
+from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
 from badac.noise.model import noise_of_class
 from badac.posterior import log_total

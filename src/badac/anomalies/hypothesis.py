@@ -10,8 +10,8 @@ import numpy as np
 
 from badac.anomalies.described import Described, View
 from badac.anomalies.model import FloatArray
-from badac.classes.mixture import logsumexp_rows
 from badac.classes.model import Surroundings
+from badac.classes.population.mixture import logsumexp_rows
 from badac.data.measurements import Measurements
 
 _HOPELESS = 30.0

@@ -1,8 +1,8 @@
 """The anomaly hypotheses for objects with points of their own: dense Gaussians at each object's points.
 
-A known class is a Gaussian process over curves (`badac.classes.process`) with a few widths ``s`` of its remainder: at an
-object's points it has the mean ``c`` and the covariance ``K_s``, noise included. All hypotheses are as on a grid, with these
-in place of the factor model:
+A known class is a Gaussian process over curves (`badac.classes.processes.process`) with a few widths ``s`` of its remainder:
+at an object's points it has the mean ``c`` and the covariance ``K_s``, noise included. All hypotheses are as on a grid, with
+these in place of the factor model:
 
     something else entirely     N(d ; level , v (1 + A^2 k_l) + Sigma_d)
     a class plus a bump         log BF = z^2 / 2 * k^2 / (1 + k^2) - log(1 + k^2) / 2 ,    z = g'K^-1 (d - c) / sqrt(g'K^-1 g)
@@ -26,13 +26,13 @@ from badac.anomalies.sequence import bump_grid
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import NOISE_SHARE, SomethingElse
 from badac.classes.auto import Auto
-from badac.classes.basis import coordinates
-from badac.classes.gp import WIDTHS, GaussianProcess
-from badac.classes.growth import Curve, scaled
-from badac.classes.irregular import IrregularPopulation
-from badac.classes.mixture import Mixture, logsumexp_rows
 from badac.classes.model import ClassModel
-from badac.classes.process import Block, Process, blocks, covariance
+from badac.classes.population.mixture import Mixture, logsumexp_rows
+from badac.classes.processes.basis import coordinates
+from badac.classes.processes.gp import WIDTHS, GaussianProcess
+from badac.classes.processes.growth import Curve, scaled
+from badac.classes.processes.irregular import IrregularPopulation
+from badac.classes.processes.process import Block, Process, blocks, covariance
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.noise.model import noise_of_class

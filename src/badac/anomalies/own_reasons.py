@@ -19,10 +19,10 @@ from badac._kernels import pair_log_match
 from badac.anomalies.bump import Bump, log_bayes_factor
 from badac.anomalies.model import FloatArray
 from badac.anomalies.own_points import OwnClass, OwnPoints, Seen, taken
-from badac.classes.gp import WIDTHS
-from badac.classes.kernels import correlation
-from badac.classes.mixture import logsumexp_rows
-from badac.classes.process import Block
+from badac.classes.population.mixture import logsumexp_rows
+from badac.classes.processes.gp import WIDTHS
+from badac.classes.processes.kernels import correlation
+from badac.classes.processes.process import Block
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 

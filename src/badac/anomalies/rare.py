@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from badac.anomalies.described import Described, View, describe
 from badac.anomalies.model import FloatArray, Known
-from badac.classes.factor import Factor
-from badac.classes.latent import weigh
-from badac.classes.population import Population
-from badac.classes.sites import is_plain
+from badac.classes.population.factor import Factor
+from badac.classes.population.latent import weigh
+from badac.classes.population.population import Population
+from badac.classes.population.sites import is_plain
 from badac.noise.model import noise_of_class
 
 # A member must fit this much worse than chance allows, in standard deviations of chi-square, to be asked about at all.

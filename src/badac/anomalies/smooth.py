@@ -24,7 +24,7 @@ from badac.anomalies.hypothesis import (
 )
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
-from badac.classes.latent import project
+from badac.classes.population.latent import project
 from badac.data.measurements import Measurements
 
 

@@ -20,8 +20,8 @@ from badac.anomalies.described import View, gaussian_objects, seen_through, with
 from badac.anomalies.hypothesis import Ground, log_mean_exp, mean_variance, typical_amplitude
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
-from badac.classes.factor import Factor
-from badac.classes.latent import project, weighted_residuals
+from badac.classes.population.factor import Factor
+from badac.classes.population.latent import project, weighted_residuals
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 

@@ -26,10 +26,10 @@ from badac.anomalies.deviation import Deviations
 from badac.anomalies.hypothesis import Ground
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
-from badac.classes.factor import Factor
-from badac.classes.latent import Latent
-from badac.classes.mixture import Mixture, logsumexp_rows
-from badac.classes.sites import see
+from badac.classes.population.factor import Factor
+from badac.classes.population.latent import Latent
+from badac.classes.population.mixture import Mixture, logsumexp_rows
+from badac.classes.population.sites import see
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from badac.classes.instances import Instances
 from badac.classes.model import ClassModel, FloatArray, Surroundings
-from badac.classes.population import Population
+from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma

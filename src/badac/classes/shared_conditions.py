@@ -26,10 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from badac._kernels.latent import inverse
-from badac.classes.factor import Factor, expectation_maximisation
-from badac.classes.latent import weigh
 from badac.classes.model import FloatArray, Surroundings, refuse_own_points
-from badac.classes.rank import Spectrum, choose_rank
+from badac.classes.population.factor import Factor, expectation_maximisation
+from badac.classes.population.latent import weigh
+from badac.classes.population.rank import Spectrum, choose_rank
 from badac.data.measurements import Measurements
 
 _ROUNDS = 4

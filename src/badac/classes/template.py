@@ -6,7 +6,7 @@
 the inverse-variance mean with its own error, and the intra-class spread ``sigma_*`` that the paper adds for classes whose
 members truly differ, learned at each point from what the members' errors do not explain. The simplest and fastest class model:
 right when members differ by noise alone, or independently at each point. It is the rank-0 end of the population
-(`badac.classes.population`) and the ``h = 1`` end of its bandwidths.
+(`badac.classes.population.population`) and the ``h = 1`` end of its bandwidths.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Self
 
 import numpy as np
 
-from badac.classes.factor import Factor, with_prior_member
-from badac.classes.gaussian_members import as_gaussian
-from badac.classes.latent import log_determinant, project
 from badac.classes.model import FloatArray, Surroundings
-from badac.classes.rank import population_variance, repeated, seen_clearly
-from badac.classes.sites import is_plain, see
+from badac.classes.population.factor import Factor, with_prior_member
+from badac.classes.population.gaussian_members import as_gaussian
+from badac.classes.population.latent import log_determinant, project
+from badac.classes.population.rank import population_variance, repeated, seen_clearly
+from badac.classes.population.sites import is_plain, see
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 

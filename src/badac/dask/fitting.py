@@ -5,9 +5,9 @@
     EM steps                   ``statistics(block)`` of every partition, added up by a tree, then `maximise`
     finish                     latent density, tails and the rest of the classifier from the members drawn
 
-These are the steps, and the functions, of `badac.classes.population` in memory; there the members drawn are all of a class of
-up to 20,000, and so they are here. The graph holds all steps at once, so the fit is as lazy as everything else: computing it
-gives a fitted `badac.BADACClassifier`. A step that finds the climb at its end passes it on untouched.
+These are the steps, and the functions, of `badac.classes.population.population` in memory; there the members drawn are all of
+a class of up to 20,000, and so they are here. The graph holds all steps at once, so the fit is as lazy as everything else:
+computing it gives a fitted `badac.BADACClassifier`. A step that finds the climb at its end passes it on untouched.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from badac.classes import Auto, Population, Surroundings
-from badac.classes.crossfit import leave_out_evidence
-from badac.classes.factor import Climb, FactorSums, all_statistics
-from badac.classes.plan import Plan, make_plan
-from badac.classes.population import MEMBERS_TO_START_FROM, STEPS, Start, learn
-from badac.classes.rank import seen_clearly
+from badac.classes.population.crossfit import leave_out_evidence
+from badac.classes.population.factor import Climb, FactorSums, all_statistics
+from badac.classes.population.plan import Plan, make_plan
+from badac.classes.population.population import MEMBERS_TO_START_FROM, STEPS, Start, learn
+from badac.classes.population.rank import seen_clearly
 from badac.dask.reduction import tree
 from badac.data.measurements import Measurements, concatenate
 from badac.data.reading import error_columns

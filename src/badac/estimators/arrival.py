@@ -15,8 +15,8 @@ import numpy as np
 
 from badac._kernels import latent_log_match
 from badac.anomalies.young import Alikeness, message
-from badac.classes.latent import Latent
 from badac.classes.model import FloatArray
+from badac.classes.population.latent import Latent
 from badac.estimators.newcomers import IntArray, NewClass, Pool, StreamState, at_most
 from badac.estimators.review import review
 

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.anomalies.young import YoungClass
-from badac.classes.latent import Latent
-from badac.classes.mixture import Mixture
 from badac.classes.model import FloatArray
+from badac.classes.population.latent import Latent
+from badac.classes.population.mixture import Mixture
 
 IntArray = npt.NDArray[np.int64]
 

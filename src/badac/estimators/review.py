@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from badac.anomalies.young import Alikeness, YoungClass
-from badac.classes.division import best_mixture, number_of_components
-from badac.classes.mixture import Mixture
+from badac.classes.population.mixture import Mixture
+from badac.classes.subclasses.division import best_mixture, number_of_components
 from badac.estimators.newcomers import MOST_CLASSES, IntArray, NewClass, Pool, StreamState, at_most
 
 _GROWTH = 1.5

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.classes.model import FloatArray, Surroundings
-from badac.classes.rank import choose_rank
+from badac.classes.population.rank import choose_rank
 from badac.data.measurements import Measurements, concatenate
 from badac.learned.rough import measure
 from badac.learned.within import Within, learn_within, orthonormal_polynomials

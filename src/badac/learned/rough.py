@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac.classes.factor import Factor
 from badac.classes.model import FloatArray
+from badac.classes.population.factor import Factor
 from badac.data.measurements import Measurements
 
 _LOG_2PI = float(np.log(2.0 * np.pi))

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from badac.classes.factor import Factor, all_statistics, maximise
 from badac.classes.model import FloatArray, Surroundings
-from badac.classes.rank import Spectrum, choose_rank
-from badac.classes.sites import Sites, believed, gaussian_sites, see
+from badac.classes.population.factor import Factor, all_statistics, maximise
+from badac.classes.population.rank import Spectrum, choose_rank
+from badac.classes.population.sites import Sites, believed, gaussian_sites, see
 from badac.data.measurements import Measurements
 from badac.noise import Gaussian, Noise, Outliers, ScaleMixture, Student
 from badac.noise.scales import log_density

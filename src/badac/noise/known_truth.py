@@ -2,9 +2,9 @@
 
     log_likelihood = sum_j log P(d_j | y_j),      or  log N(d ; y , C_d)  with correlated errors
 
-A class that is given by a formula (`badac.classes.parametric`) offers true curves, not noisy members, so only the object's side
-of the noise enters. Counts take the truth that their `draw` takes: a rate, a probability. A noise model that is not known here
-is asked for its match with exact curves (sigma 0), which is the same thing where it allows them.
+A class that is given by a formula (`badac.classes.parametric.parametric`) offers true curves, not noisy members, so only the
+object's side of the noise enters. Counts take the truth that their `draw` takes: a rate, a probability. A noise model that is
+not known here is asked for its match with exact curves (sigma 0), which is the same thing where it allows them.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ For a population the offset is one more column of its factors, in closed form. W
 gain is another one, along the mean: the object is reduced to its latent likelihood once, and the sum over ``g`` that is left
 costs as much as the latent space (trapezoid rule; spacing by how well the object knows its gain). For exact instances both
 are a rank-2 covariance around each curve. A parametric class gets them as two more parameters. Any other class model is asked
-about corrected objects ``(d - offset o) / (1 + gain g)``, by importance sampling (`badac.classes.importance`).
+about corrected objects ``(d - offset o) / (1 + gain g)``, by importance sampling (`badac.classes.parametric.importance`).
 
 What no factor of a population explains (psi), and the error bars of instances, are taken at their mean square over the
 gains, ``1 + gain^2`` times what they were. A template, whose scatter is all psi, is summed over the gains point by point.
@@ -21,17 +21,17 @@ import numpy as np
 from scipy.stats import norm
 
 from badac._kernels.latent import pack, unpack
-from badac.classes.bandwidth import Curves
-from badac.classes.elimination import eliminate
-from badac.classes.factor import Factor
-from badac.classes.importance import IntArray, integrate
 from badac.classes.instances import Instances
-from badac.classes.latent import Latent, weigh
-from badac.classes.mixture import Mixture
 from badac.classes.model import ClassModel, FloatArray, Surroundings
-from badac.classes.parametric import Parametric
-from badac.classes.population import Population
-from badac.classes.sites import see
+from badac.classes.parametric.importance import IntArray, integrate
+from badac.classes.parametric.parametric import Parametric
+from badac.classes.population.bandwidth import Curves
+from badac.classes.population.elimination import eliminate
+from badac.classes.population.factor import Factor
+from badac.classes.population.latent import Latent, weigh
+from badac.classes.population.mixture import Mixture
+from badac.classes.population.population import Population
+from badac.classes.population.sites import see
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import Gaussian

@@ -18,8 +18,8 @@ from scipy.interpolate import CubicSpline
 
 from badac.classes.instances import Instances, fill_gaps
 from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population import Population
-from badac.classes.rotation import with_gaussian_dimensions
+from badac.classes.population.population import Population
+from badac.classes.population.rotation import with_gaussian_dimensions
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 

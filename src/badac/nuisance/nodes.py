@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes.mixture import logsumexp_rows
 from badac.classes.model import FloatArray
+from badac.classes.population.mixture import logsumexp_rows
 
 IntArray = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from badac.classes.mixture import logsumexp_rows
+from badac.classes.population.mixture import logsumexp_rows
 from badac.data.measurements import Measurements
 from badac.noise.model import FloatArray
 

@@ -15,11 +15,11 @@ from typing import Self
 
 import numpy as np
 
-from badac.classes.basis import coordinates
 from badac.classes.instances import Instances
-from badac.classes.latent import weigh
 from badac.classes.model import ClassModel, FloatArray, Surroundings
-from badac.classes.population import Population
+from badac.classes.population.latent import weigh
+from badac.classes.population.population import Population
+from badac.classes.processes.basis import coordinates
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise

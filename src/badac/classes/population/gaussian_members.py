@@ -1,0 +1,126 @@
+"""Members under noise that is not Gaussian, as Gaussian ones that a population can be learned from.
+
+The widths of the points (or the working values of counts, `badac.classes.population.sites`) and the factor model are found in
+turn. The width that a point seems to have depends on the factor model it was found with: what a missing factor would explain
+looks like bad points, is widened away, and is never missed again. So the search begins with more factors than are wanted,
+from moments in which every point has the root mean square of its widths (noisy, but without that bias), and the number of
+factors is chosen by the exact evidence of held-out members, each with the widths it has under the factor model that is asked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from badac.classes.model import FloatArray, Surroundings
+from badac.classes.population.factor import Factor, expectation_maximisation
+from badac.classes.population.rank import MAX_RANK, Spectrum, choose_rank
+from badac.classes.population.sites import believed, gaussian_sites, is_plain, see
+from badac.data.measurements import Measurements
+from badac.noise.model import LinkedNoise, Noise, ScaleMixture
+
+_ROUNDS = 4
+_LAST_ROUNDS = 2
+_STEPS = 3
+_MORE = 3
+_TO_BEGIN_WITH = 2400
+_WIDEST_START = 10.0
+
+
+def as_gaussian(
+    members: Measurements,
+    noise: Noise,
+    around: Surroundings,
+    rng: np.random.Generator,
+    *,
+    rank: int | None = None,
+) -> tuple[Measurements, int]:
+    """Return the members as Gaussian ones, and how many factors they need at least; 0 if that is still open.
+
+    Parameters
+    ----------
+    members : Measurements
+        (k, m)
+    noise : Noise
+        With all parameters known.
+    around : Surroundings
+    rng : numpy.random.Generator
+    rank : int, optional
+        Number of factors; by held-out evidence if not given.
+    """
+    if is_plain(noise):
+        return believed(members, noise), 0
+    some = members
+    if members.n_objects > _TO_BEGIN_WITH:
+        some = members[np.sort(rng.choice(members.n_objects, _TO_BEGIN_WITH, replace=False))]
+    if rank is None:
+        factor, rank = choose_factors(some, noise, around, rng)
+    else:
+        factor = begin(some, noise, around, rank)
+    if some is not members:
+        factor = alternate(members, factor, noise, around, _LAST_ROUNDS)
+    return gaussian_sites(members, factor, noise, constants=False).objects, rank
+
+
+def choose_factors(
+    members: Measurements, noise: Noise, around: Surroundings, rng: np.random.Generator
+) -> tuple[Factor, int]:
+    """Return a factor model with some factors more than needed, and how many are needed by held-out evidence."""
+    n = members.n_objects
+    held = rng.permutation(n) % 3 == 0 if n >= 6 else np.zeros(n, dtype=bool)
+    known, unknown = members[~held], members[held]
+    most = min(MAX_RANK, members.n_points - 1, known.n_objects // 3)
+    found = choose_rank(at_first(known, noise), around, rng)[0]
+    if most < 1 or not unknown.n_objects:
+        return begin(members, noise, around, found), found
+    factor = begin(known, noise, around, min(found + _MORE, most))
+    directions = principal_directions(factor, typical_width(known, factor))
+    chosen, best = 0, np.empty(0)
+    for rank in range(factor.rank + 1):
+        kept = factor.factors @ directions[:, : max(rank, 1)] * (rank > 0)
+        evidence = see(unknown, Factor(factor.mean, kept, factor.psi), noise).gaussian_log_evidence()
+        # One more factor must gain more than the standard error of its gain.
+        if rank == 0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):
+            chosen, best = rank, evidence
+    generous = max(min(chosen + 2, factor.rank), 1)
+    factor = Factor(factor.mean, factor.factors @ directions[:, :generous], factor.psi)
+    return alternate(members, factor, noise, around, 1), chosen
+
+
+def begin(members: Measurements, noise: Noise, around: Surroundings, rank: int) -> Factor:
+    """Return a factor model of the given rank, from moments and a few rounds."""
+    factor = Spectrum.of(at_first(members, noise), around, max(rank, 1)).factor(rank)
+    return alternate(members, factor, noise, around, _ROUNDS)
+
+
+def alternate(
+    members: Measurements, factor: Factor, noise: Noise, around: Surroundings, rounds: int
+) -> Factor:
+    """Find the widths under the factor model and the factor model of these widths, in turn."""
+    for _ in range(rounds):
+        gaussian = gaussian_sites(members, factor, noise, constants=False).objects
+        factor = expectation_maximisation(gaussian, factor, around, max_steps=_STEPS)
+    return factor
+
+
+def at_first(members: Measurements, noise: Noise) -> Measurements:
+    """Return the members as Gaussian ones before anything is known of them."""
+    if isinstance(noise, LinkedNoise):
+        return noise.first_guess(members)
+    assert isinstance(noise, ScaleMixture)
+    log_share, scale = noise.gaussian_scales()
+    # Of a heavy tail only what a wrecked point shows: the widest widths are rarer than one in a hundred.
+    wide = float(np.sqrt(np.exp(log_share) @ np.minimum(scale, _WIDEST_START) ** 2))
+    return Measurements._trusted(members.values, members.sigma * wide, at=members.at)
+
+
+def principal_directions(factor: Factor, width: FloatArray) -> FloatArray:
+    """Return (r, r): a rotation of the latent space that orders the factors by size, points in units of their width (m,)."""
+    return np.asarray(np.linalg.svd(factor.factors / width[:, None], full_matrices=False)[2].T)
+
+
+def typical_width(members: Measurements, factor: Factor) -> FloatArray:
+    """Return (m,): error bar and intra-class variability of the points together."""
+    observed = members.observed
+    precision = np.divide(1.0, factor.psi + members.sigma**2, out=np.zeros(members.shape), where=observed)
+    mean = precision.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    return np.asarray(1.0 / np.sqrt(np.where(mean > 0, mean, 1.0)))

@@ -1,0 +1,134 @@
+"""What a population model is made of, chosen on a part of the members by the evidence of another part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from badac.classes.model import FloatArray, Surroundings
+from badac.classes.population.factor import Factor, expectation_maximisation
+from badac.classes.population.latent import project
+from badac.classes.population.rank import Spectrum, choose_rank
+from badac.classes.population.shape import Shape, choose_shape
+from badac.classes.population.smoothness import choose_penalty, smoothed
+from badac.data.measurements import Measurements
+
+_MEMBERS_TO_CHOOSE_RANK_WITH = 4000
+_MEMBERS_TO_CHOOSE_WITH = 2400
+# A bent population needs directions that a Gaussian one does not miss.
+_MORE_FACTORS = (0, 2, 4)
+_FORGIVEN = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The choices that define a population model.
+
+    Attributes
+    ----------
+    rank : int
+        Number of factors.
+    floor : (m,)
+        Variance added to every point (`badac.classes.population.rank.choose_rank`).
+    penalty : float
+        Smoothness of mean and factors along the points (`badac.classes.population.smoothness`); 0 for none.
+    shape : Shape
+        Density of the latent positions.
+    chosen_with : int
+        Members that were learned from while choosing.
+    rank_evidence : (ranks tried,)
+        Mean held-out log evidence of a member at rank 0, 1, 2, ...
+    shape_names, shape_evidence : tuple of str, (shapes tried,)
+        The same for the shapes.
+    """
+
+    rank: int
+    floor: FloatArray
+    penalty: float
+    shape: Shape
+    chosen_with: int
+    rank_evidence: FloatArray
+    shape_names: tuple[str, ...]
+    shape_evidence: FloatArray
+
+
+def make_plan(
+    members: Measurements,
+    around: Surroundings,
+    rng: np.random.Generator,
+    *,
+    rank: int | None = None,
+    shape: str = "auto",
+    least: int = 0,
+) -> Plan:
+    """Choose rank, smoothness and shape by the evidence of held-out members.
+
+    Parameters
+    ----------
+    members : Measurements
+        (k, m); the rank is chosen with at most 4,000 of them, the shape with at most 2,400.
+    around : Surroundings
+    rng : numpy.random.Generator
+    rank : int, optional
+        Chosen if not given.
+    shape : str
+        "auto", or the kind of `Shape` to use.
+    least : int
+        Factors that the members are known to need at least, where noise other than Gaussian hides some.
+
+    Returns
+    -------
+    Plan
+    """
+    chosen, total = rank, members.n_objects
+    members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
+    found_rank, floor, evidence = choose_rank(members, around, rng)
+    chosen = max(found_rank, least) if chosen is None else chosen
+    members = _some(members, _MEMBERS_TO_CHOOSE_WITH, rng)
+    n = members.n_objects
+    if n < 6:
+        fixed = Shape("gaussian" if shape == "auto" else shape)
+        return Plan(chosen, floor, 0.0, fixed, n, evidence, (), np.zeros(0))
+    fold = rng.permutation(n) % 3
+    learned, held_out = members[fold > 0], members[fold == 0]
+    count = learned.n_objects
+    spectrum = Spectrum.of(learned, around, chosen + _MORE_FACTORS[-1])
+    noise = spectrum.moments.noise
+    penalty = choose_penalty(spectrum.factor(chosen).widened(floor), noise, count, held_out)
+    if shape != "auto":
+        return Plan(chosen, floor, penalty, Shape(shape), count, evidence, (), np.zeros(0))
+    best, tried = Shape("gaussian"), {}
+    top = -np.inf
+    for more in _MORE_FACTORS if rank is None else (0,):
+        if (
+            chosen == 0
+            or chosen + more >= min(members.n_points, count // 2)
+            or (more and best.kind == "gaussian")
+        ):
+            break
+        factor = _start(learned, spectrum, chosen + more, around, penalty).widened(floor)
+        known = project(learned, factor.mean, factor.factors, factor.psi)
+        unknown = project(held_out, factor.mean, factor.factors, factor.psi)
+        found, at_rank = choose_shape(known, unknown, rng, least=best.n_components)
+        tried.update({f"{name}, rank {chosen + more}": value for name, value in at_rank.items()})
+        # What one more factor costs is the error of its estimate, which falls with the members still to come.
+        if at_rank[str(found)] < top - _FORGIVEN * (1.0 - count / total):
+            break
+        best, top, final = found, max(top, at_rank[str(found)]), chosen + more
+    if tried:
+        chosen = final
+    return Plan(chosen, floor, penalty, best, count, evidence, tuple(tried), np.array(list(tried.values())))
+
+
+def _some(members: Measurements, count: int, rng: np.random.Generator) -> Measurements:
+    if members.n_objects <= count:
+        return members
+    return members[np.sort(rng.choice(members.n_objects, count, replace=False))]
+
+
+def _start(
+    members: Measurements, spectrum: Spectrum, rank: int, around: Surroundings, penalty: float
+) -> Factor:
+    factor = expectation_maximisation(members, spectrum.factor(rank), around, max_steps=4)
+    return smoothed(factor, spectrum.moments.noise, members.n_objects, penalty)

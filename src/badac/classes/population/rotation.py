@@ -1,0 +1,75 @@
+"""Members with correlated errors, turned so that their errors are independent.
+
+In the axes ``U`` of the members' mean covariance, each point in units of its scale ``s``, ``x = U' (y / s)``, errors that share
+one covariance are independent, and everything that is learned one point at a time holds there as it stands. What was
+learned turns back: ``mean = s U mean'``, ``factors = s U factors'``. Of the variance that the factors leave, the part that all
+axes have becomes ``psi = s^2 psi'``, since only that looks the same in all axes; what single axes have beyond it are factors
+of their own. Covariances that differ between members
+keep their own variances along the common axes. Where points are missing there are no common axes: the errors then count as
+independent while the class is learned, and as they are when an object is asked about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from badac.classes.model import FloatArray, Surroundings
+from badac.classes.population.bandwidth import Curves
+from badac.classes.population.factor import Factor
+from badac.classes.population.mixture import Mixture
+from badac.data.measurements import Measurements
+
+_MOST_FACTORS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """Directions (m, m), one a column, in which errors are independent, and the scale (m,) of the points."""
+
+    directions: FloatArray
+    scale: FloatArray
+
+    def turn(self, members: Measurements) -> Measurements:
+        """Return the members along the axes, with independent errors."""
+        values = (members.values / self.scale) @ self.directions
+        covariance = members.covariance
+        assert covariance is not None
+        white = covariance / np.outer(self.scale, self.scale)
+        variance = np.einsum("ja,...jk,ka->...a", self.directions, white, self.directions, optimize=True)
+        return Measurements(values, np.sqrt(np.maximum(variance, 0.0)))
+
+    def turn_surroundings(self, around: Surroundings) -> Surroundings:
+        centre = (around.centre / self.scale) @ self.directions
+        return replace(around, centre=centre, scale=np.ones_like(self.scale))
+
+    def turn_back(self, factor: Factor, density: Mixture | Curves) -> tuple[Factor, Mixture | Curves]:
+        """Return what was learned along the axes, at the points."""
+        back = self.scale[:, None] * self.directions
+        common = float(np.median(factor.psi))
+        more = np.maximum(factor.psi - common, 0.0)
+        # A tenth more or less along an axis is not worth a factor.
+        axes = np.argsort(-more)[:_MOST_FACTORS]
+        axes = axes[more[axes] > 0.1 * common]
+        extra = back[:, axes] * np.sqrt(more[axes])
+        turned = Factor(back @ factor.mean, np.hstack([back @ factor.factors, extra]), common * self.scale**2)
+        return turned, with_gaussian_dimensions(density, axes.size)
+
+
+def with_gaussian_dimensions(density: Mixture | Curves, count: int) -> Mixture | Curves:
+    """Add `count` latent dimensions, each ``N(0, 1)`` and independent of the others."""
+    if isinstance(density, Curves):
+        positions = np.pad(density.positions, ((0, 0), (0, count)))
+        return Curves(positions, block_diag(density.spread, np.eye(count)), density.weights)
+    covariances = np.stack([block_diag(own, np.eye(count)) for own in density.covariances])
+    return Mixture(density.weights, np.pad(density.means, ((0, 0), (0, count))), covariances)
+
+
+def common_axes(members: Measurements, around: Surroundings) -> Axes | None:
+    """Axes of the members' mean covariance; None if their errors are independent or points are missing."""
+    if members.covariance is None or not members.complete:
+        return None
+    covariance = members.covariance if members.covariance.ndim == 2 else members.covariance.mean(axis=0)
+    return Axes(np.linalg.eigh(covariance / np.outer(around.scale, around.scale))[1], around.scale)
