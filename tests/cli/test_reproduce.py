@@ -61,6 +61,16 @@ def test_json_alone_on_standard_output_and_tables_in_the_documentation(place, tm
     assert "| LOF |" in page.read_text()
 
 
+def test_finished_reports_what_is_there_and_computes_nothing(place, tmp_path):
+    more = [*TINY, "-o", str(place), "--seeds", "3", "--json", "--finished"]
+    done = RUN.invoke(app, more)
+    assert done.exit_code == 0, done.output
+    assert {cell["cell"]["seed"] for cell in json.loads(done.stdout)["cells"]} == {0}
+    empty = RUN.invoke(app, [*TINY, "-o", str(tmp_path), "--finished"])
+    assert empty.exit_code == 1
+    assert "Leave out --finished" in empty.stderr
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

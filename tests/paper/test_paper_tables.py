@@ -79,3 +79,10 @@ def test_at_a_glance_names_the_best_peer(tiny_results):
     assert lines[1][4] == f"{lof.values['mcc'].mean:.3f} LOF"
     alone = at_a_glance([row for row in rows if row.algorithm == "limit"])
     assert alone[0][1:5] == ("", "", "", "")
+
+
+def test_a_row_with_fewer_seeds_says_so(tiny_results):
+    some = [r for r in tiny_results if r.cell.algorithm != "forest" or r.cell.seed == 0]
+    labels = {row.algorithm: row.label for row in rows_of(some)}
+    assert labels["forest"] == "Random forest (1 seed)"
+    assert labels["lof"] == "LOF"

@@ -53,6 +53,10 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", help="Cells run at a time; by default one per core.", min=1)
     ] = None,
+    finished: Annotated[
+        bool,
+        typer.Option("--finished", help="Report on what is done already in the folder; compute nothing."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the numbers as JSON instead of tables.")
     ] = False,
@@ -75,6 +79,10 @@ def reproduce(
     The paper's size, averaged over five seeds:
 
     $ badac reproduce --size paper --seeds 5
+
+    What is done of it so far, as a report (rows with fewer seeds say so):
+
+    $ badac reproduce --size paper --seeds 5 --finished
     """
     with plainly():
         from badac.paper.cells import Size, not_installed, plan
@@ -91,6 +99,8 @@ def reproduce(
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
         _check_places(output, write_docs)
+        if finished:
+            cells = _done(cells, output / "cells")
         results, failed = _run(cells, output / "cells", jobs)
         skipped = [] if algorithm else not_installed()
         command = _command(experiments or [], setting.value, size, seeds, algorithm or [])
@@ -148,6 +158,18 @@ def _run(cells: list[Cell], directory: Path, jobs: int | None) -> tuple[list[Res
         )
         raise typer.Exit(INTERRUPTED) from None
     return [results[cell] for cell in cells if cell in results], failed
+
+
+def _done(cells: list[Cell], directory: Path) -> list[Cell]:
+    """Return the cells whose results are kept."""
+    from badac.paper.kept import recall
+
+    done = [cell for cell in cells if recall(directory, cell) is not None]
+    if not done:
+        raise ValueError(
+            f"nothing that the present code would give is done in {directory}. Leave out --finished."
+        )
+    return done
 
 
 def _check_places(output: Path, documentation: Path | None) -> None:

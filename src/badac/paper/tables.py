@@ -40,10 +40,15 @@ class Row:
     values: Mapping[str, Value]
     fit_seconds: float
     score_seconds: float
+    of_seeds: int = 1
 
     @property
     def label(self) -> str:
-        return ALGORITHMS[self.algorithm].label
+        """The algorithm's name; where it has fewer seeds than others, how many."""
+        name = ALGORITHMS[self.algorithm].label
+        if self.n_seeds >= self.of_seeds:
+            return name
+        return f"{name} ({self.n_seeds} seed{'s' if self.n_seeds > 1 else ''})"
 
     def text(self, metric: str) -> tuple[str, str]:
         """Return the metric as printed, ours and the paper's; empty where there is none."""
@@ -67,7 +72,8 @@ def rows_of(results: Iterable[Result]) -> list[Row]:
         cell = result.cell
         groups.setdefault((cell.setting, cell.experiment, cell.algorithm), []).append(result)
     order = [(s, e, a) for s in SETTINGS for e in TITLES for a in ALGORITHMS]
-    return [_row(groups[key]) for key in order if key in groups]
+    most = max((len(group) for group in groups.values()), default=1)
+    return [_row(groups[key], most) for key in order if key in groups]
 
 
 def by_experiment(rows: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
@@ -186,7 +192,7 @@ def as_dicts(rows: Iterable[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _row(results: Sequence[Result]) -> Row:
+def _row(results: Sequence[Result], of_seeds: int) -> Row:
     cell = results[0].cell
     paper = published(cell.experiment, cell.algorithm)
     values = {}
@@ -202,6 +208,7 @@ def _row(results: Sequence[Result]) -> Row:
         values,
         float(np.mean([result.fit_seconds for result in results])),
         float(np.mean([result.score_seconds for result in results])),
+        of_seeds,
     )
 
 
