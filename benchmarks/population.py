@@ -35,12 +35,12 @@ from threadpoolctl import threadpool_limits
 
 from badac import BADACClassifier, Measurements
 from badac.classes import ClassModel, Instances, Population, Surroundings
-from badac.coarsening import learn_coarsening
 from badac.evidence import log_evidence, training_log_evidence
 from badac.metrics import classification_summary
 from badac.noise import Gaussian
 from badac.simulate import experiment
 from badac.simulate.limit import generating_log_evidence
+from badac.trust.coarsening import learn_coarsening
 
 SETTINGS = ((1, "printed"), (2, "printed"), (4, "printed"), (1, "released"))
 RESULTS = Path(__file__).parent / "results" / "population.md"

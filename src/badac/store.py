@@ -40,13 +40,13 @@ from badac.classes.population.tails import Tails
 from badac.classes.processes.basis import Basis
 from badac.classes.processes.growth import Curve
 from badac.classes.processes.process import Process
-from badac.coarsening import Coarsening
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier, Stream
 from badac.estimators.newcomers import NewClass, Pool, StreamState
-from badac.missingness import Missingness
-from badac.opinions import Opinions
-from badac.stacking import Stacking
+from badac.trust.coarsening import Coarsening
+from badac.trust.missingness import Missingness
+from badac.trust.opinions import Opinions
+from badac.trust.stacking import Stacking
 
 FORMAT_VERSION = 1
 _MAGIC = b"BADAC\x00"

@@ -2,10 +2,10 @@
 
     log P(d | class) = sum_j log 1/(n_j + 1) [ sum_i N(d_j ; y_ij , sigma_dj^2 + sigma_ij^2 + h_j^2) + broad_j(d_j) ]
 
-over the ``n_j`` members that were observed at the point, with the width ``h_j`` of a kernel density estimate; a broad
-prior member keeps what no member showed from being impossible. Points of one object are not independent, so its
-probabilities are far too sure, and it is no class model to use alone. But it is never misled by a Gaussian shape or by a
-missing neighbour, and one strange point cannot outvote the others: worth hearing among several opinions (`badac.opinions`).
+over the ``n_j`` members that were observed at the point, with the width ``h_j`` of a kernel density estimate; a broad prior
+member keeps what no member showed from being impossible. Points of one object are not independent, so its probabilities are
+far too sure, and it is no class model to use alone. But it is never misled by a Gaussian shape or by a missing neighbour, and
+one strange point cannot outvote the others: worth hearing among several opinions (`badac.trust.opinions`).
 """
 
 from __future__ import annotations

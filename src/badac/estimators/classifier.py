@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from badac.anomalies import AnomalyModel, Deviations, Known
 from badac.classes import Auto, ClassModel, ClassReport, Surroundings, separate_conditions
-from badac.coarsening import Coarsening, relative_noise
 from badac.data.measurements import Measurements, concatenate
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import (
@@ -28,13 +27,14 @@ from badac.estimators.fitting import Fitted, fit_classes, trust
 from badac.evidence import log_evidence
 from badac.explain import Explanation, explain
 from badac.learned import learn_noise
-from badac.missingness import Missingness
 from badac.noise import Noise
-from badac.opinions import Opinions
 from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
 from badac.pvalues import Calibration, Strata, keep_back, noise_level
 from badac.ranking import Ranking, strangest_first
 from badac.threads import n_threads
+from badac.trust.coarsening import Coarsening, relative_noise
+from badac.trust.missingness import Missingness
+from badac.trust.opinions import Opinions
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -87,7 +87,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The exponent of the evidence in the probabilities: 1 unless left-out training objects ask for less.
     opinions_ : Opinions or None
         With ``class_model="auto"``: other kinds of class models that have a say in the probabilities, where left-out
-        training objects gain by it (`badac.opinions`).
+        training objects gain by it (`badac.trust.opinions`).
     anomaly_model_ : AnomalyModel or None
     noise_ : Noise
         The noise model, with what it left open learned from the training objects.

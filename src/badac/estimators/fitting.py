@@ -19,13 +19,13 @@ from badac.classes import (
     Population,
     Surroundings,
 )
-from badac.coarsening import MOST_OBJECTS, Coarsening, learn_coarsening, relative_noise
 from badac.data.measurements import Measurements
 from badac.evidence import training_log_evidence
-from badac.missingness import Missingness, learn_missingness
 from badac.noise import Noise, noise_of_class
 from badac.nuisance import Nuisance, innermost
-from badac.opinions import Opinions, learn_opinions
+from badac.trust.coarsening import MOST_OBJECTS, Coarsening, learn_coarsening, relative_noise
+from badac.trust.missingness import Missingness, learn_missingness
+from badac.trust.opinions import Opinions, learn_opinions
 
 Fitted = tuple[ClassModel, tuple[Candidate, ...]]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from badac.coarsening import FloatArray, IntArray, scores
+from badac.trust.coarsening import FloatArray, IntArray, scores
 
 _CLEARLY = 2.0
 

@@ -9,7 +9,7 @@ few. Each opinion ``o`` is the evidence under another kind of class model. Weigh
 noise levels, since what a model gets wrong drowns in the noise of a noisier object. Biases are the same at every level: the
 error bars of an object are not a clue to its class, even where they differ between the classes of the training set. All are
 learned by the log-loss of left-out objects (Wolpert 1992; Yao et al. 2018), with weak priors: equal weights that change
-little with the noise, no biases. It generalises the exponent of `badac.coarsening`: one opinion, not softened.
+little with the noise, no biases. It generalises the exponent of `badac.trust.coarsening`: one opinion, not softened.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from badac.coarsening import FloatArray, IntArray
+from badac.trust.coarsening import FloatArray, IntArray
 
 _FARTHEST = 1e4
 _SOFTNESS = (1.0, 3.0, 8.0, 20.0)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from badac.stacking import Stacking, hats, learn_stacking, log_losses, soften
+from badac.trust.stacking import Stacking, hats, learn_stacking, log_losses, soften
 
 EVEN = np.log([0.5, 0.5])
 

@@ -5,10 +5,10 @@ of model sees something that the others miss: the population sees through noise,
 by a fraction of each point's spread) keep whatever shape a class has, and the `Pointwise` density trusts no
 correlations. Asked are
 
-    the class models, instances of two widths, pointwise, and the gaps (where `badac.missingness` uses them)
+    the class models, instances of two widths, pointwise, and the gaps (where `badac.trust.missingness` uses them)
 
 Every one is learned without a fifth of the training objects at a time and asked about those: as they are, and again with known
-noise added (values drawn, error bars grown accordingly), so that the weights (`badac.stacking`) hold for noisier objects
+noise added (values drawn, error bars grown accordingly), so that the weights (`badac.trust.stacking`) hold for noisier objects
 than any in training. They are used if, and only if, the log-loss of left-out objects gains more than a standard error over
 the coarsened posterior. Not asked at all where the coarsened posterior is the plain one: the class models are right then.
 ``log_evidence`` stays what it is, log P(d | class) under the class models.
@@ -25,13 +25,13 @@ import numpy.typing as npt
 from badac.classes.instances import Instances, widen
 from badac.classes.model import ClassModel, Surroundings
 from badac.classes.pointwise import Pointwise
-from badac.coarsening import Coarsening, FloatArray, IntArray, relative_noise
 from badac.data.measurements import Measurements, concatenate
 from badac.evidence import log_evidence
-from badac.missingness import Missingness, log_probability, shares
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import Noise
-from badac.stacking import Stacking, learn_stacking, log_losses
+from badac.trust.coarsening import Coarsening, FloatArray, IntArray, relative_noise
+from badac.trust.missingness import Missingness, log_probability, shares
+from badac.trust.stacking import Stacking, learn_stacking, log_losses
 
 # Fewer objects cannot tell the weights; with more, the class models can grow instead, and every object would cost too much.
 LEAST_OBJECTS, MOST_OBJECTS = 60, 4000

@@ -3,7 +3,7 @@ import pytest
 from scipy.special import logsumexp
 
 from badac import Measurements
-from badac.coarsening import learn_coarsening, relative_noise
+from badac.trust.coarsening import learn_coarsening, relative_noise
 
 EVEN = np.log([0.5, 0.5])
 

@@ -8,7 +8,7 @@ from badac.checks import check_class_model
 from badac.classes import Surroundings
 from badac.classes.pointwise import Pointwise
 from badac.noise import Gaussian
-from badac.opinions import _groups
+from badac.trust.opinions import _groups
 
 
 def losses(model: BADACClassifier, objects: Measurements, label: np.ndarray) -> np.ndarray:

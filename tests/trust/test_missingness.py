@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from badac import BADACClassifier, Measurements
-from badac.missingness import Missingness, learn_missingness, log_probability
+from badac.trust.missingness import Missingness, learn_missingness, log_probability
 
 EVEN = np.log([0.5, 0.5])
 
