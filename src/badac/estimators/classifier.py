@@ -53,8 +53,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class, as many as the evidence asks for. "gp": a Gaussian process, for irregular points. "auto": population,
         instances or template for each class, by leave-one-out evidence. A mapping from labels to models gives
         classes models of their own (one parametric, say), "auto" where it says nothing.
-    noise : {"gaussian"} or Noise
-        How measurements scatter.
+    noise : {"gaussian", "auto", "correlated", "outliers", "student", "poisson"} or Noise
+        How measurements scatter. What a model leaves open (the share of bad points, say) is learned from the training objects;
+        "auto" learns which of them holds, too.
     anomaly : {"auto", "tophat", "broad", "contamination", "evidence"} or AnomalyModel
         What an anomaly is. "auto": something else entirely, or a known class plus a bump or a smooth deviation
         (`badac.anomalies.Deviations`). "tophat", "broad", "contamination": the paper's. "evidence": no anomaly class,
