@@ -6,7 +6,7 @@ each: it is the fastest of those that can be right, and never far from the best.
 paper's flat prior), the population and the template; `Auto.report` says what each of them got.
 
 Trying the exact instances is bounded: about 2 million pairs of a left-out member and a curve are compared, whatever the
-size of the class (30 members at least).
+size of the class (30 members at least). Where each of many pairs would need a covariance of its own they are not tried.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from badac.classes.model import ClassModel, FloatArray, Surroundings
 from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
+from badac.noise.correlated import Correlated, is_shared
 from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
 
 _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
 _FOR_A_TEMPLATE = 2000
+_OWN_COVARIANCES = 100
 # One member far off must not choose the model for all.
 _LARGEST_GAIN = 20.0
 # A gain that is sure but too small to matter is not worth another kind of tail than the other classes have: far from all
@@ -100,7 +102,7 @@ class Auto:
             "template": left_out_of_template(members, compared, noise, rng, around),
         }
         # The density of exact values at points where they repeat has no bound, and would decide the comparison.
-        if members.n_objects > 1 and members.has_errors:
+        if members.n_objects > 1 and members.has_errors and affordable(members, noise):
             evidence["instances"] = left_out_of_instances(members, compared, noise, rng, around)
         report = compare(evidence)
         chosen: ClassModel = population
@@ -138,6 +140,12 @@ def left_out_of_template(
         used = np.union1d(compared, np.arange(0, n, n // _FOR_A_TEMPLATE))
     template = Template().fit(members[used], noise, rng, around)
     return template.leave_one_out()[np.searchsorted(used, compared)]
+
+
+def affordable(members: Measurements, noise: Noise) -> bool:
+    """Whether the exact instances can be compared in reasonable time: not if each of many pairs has a covariance of its own."""
+    correlated = isinstance(noise, Correlated) or members.covariance is not None
+    return not correlated or members.n_objects <= _OWN_COVARIANCES or is_shared(members)
 
 
 def left_out_of_instances(

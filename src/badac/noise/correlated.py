@@ -173,7 +173,7 @@ def correlated_log_mixture(
     n_threads: int = 1,
 ) -> FloatArray:
     """Return (n,): `badac.noise.model.log_mixture`; through the compiled pair kernel where the curves share a covariance."""
-    if not _is_shared(curves):
+    if not is_shared(curves):
         return mixture_of_matches(correlated_log_match, objects, curves, log_weights=log_weights, skip=skip)
     out = np.empty(objects.n_objects)
     for group in _whitened(objects, curves):
@@ -205,7 +205,7 @@ class _Whitened:
 def _whitened(objects: Measurements, curves: Measurements) -> Iterator[_Whitened]:
     """Go through the groups of pairs that share the sum of their covariances."""
     every = np.arange(curves.n_objects)
-    kinds = [every] if _is_shared(curves) else [every[i : i + 1] for i in every]
+    kinds = [every] if is_shared(curves) else [every[i : i + 1] for i in every]
     for rows in _alike(objects):
         points = np.flatnonzero(objects.observed[rows[0]])
         if not points.size:
@@ -259,7 +259,8 @@ def _shared_sigma(side: Measurements) -> FloatArray | None:
     return known if bool((np.where(side.observed, side.sigma, known) == known).all()) else None
 
 
-def _is_shared(side: Measurements) -> bool:
+def is_shared(side: Measurements) -> bool:
+    """Whether all objects have one covariance, so that whitening them once serves every pair."""
     if side.covariance is not None:
         return side.covariance.ndim == 2
     return _shared_sigma(side) is not None
@@ -277,7 +278,7 @@ def _alike(objects: Measurements) -> list[IntArray]:
     n = objects.n_objects
     if objects.covariance is not None and objects.covariance.ndim == 3:
         return [np.array([row]) for row in range(n)]
-    if objects.complete and _is_shared(objects):
+    if objects.complete and is_shared(objects):
         return [np.arange(n)] if n else []
     key = objects.observed.astype(np.float64)
     if objects.covariance is None:
