@@ -134,6 +134,8 @@ def test_empty_partitions_are_empty_answers(
 def test_a_worker_fetches_the_model_once(client: Any, model: BADACClassifier, survey: Measurements) -> None:
     frame = dd.from_pandas(frame_of(survey), npartitions=20)
     lazy = LazyClassifier(lean(model))
+    # The cluster is that of the other tests too, whose fetches of the same model are not this one's.
+    client.run(lambda dask_worker: dask_worker.transfer_incoming_log.clear())
     on(client, lazy.verdicts(frame), lazy.predict_proba(frame), lazy.log_evidence(frame))
     logs = client.run(
         lambda dask_worker: [list(entry["keys"]) for entry in dask_worker.transfer_incoming_log]
