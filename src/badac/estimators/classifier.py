@@ -23,7 +23,7 @@ from badac.estimators.choices import (
     choose_nuisance,
 )
 from badac.estimators.door import check_coordinates, to_labels, to_measurements, warn_if_errors_are_missing
-from badac.estimators.fitting import Fitted, fit_classes, trust
+from badac.estimators.fitting import Fitted, fit_classes
 from badac.evidence import log_evidence
 from badac.explain import Explanation, explain
 from badac.learned import learn_noise
@@ -32,9 +32,10 @@ from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, lo
 from badac.pvalues import Calibration, Strata, keep_back, noise_level
 from badac.ranking import Ranking, strangest_first
 from badac.threads import n_threads
-from badac.trust.coarsening import Coarsening, relative_noise
+from badac.trust.coarsening import Coarsening
 from badac.trust.missingness import Missingness
 from badac.trust.opinions import Opinions
+from badac.trust.trust import Trust, learn_trust
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -221,14 +222,19 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_models_ = models
         self.class_report_ = ClassReport(tuple(classes.tolist()), tried) if any(tried) else None
         self.class_log_prior_ = log_prior
-        trusted = trust(
-            known,
+        trusted = learn_trust(
+            objects,
+            index,
+            models,
+            log_prior,
+            noise,
+            surroundings,
             rng,
-            n_threads(self.n_jobs),
             use_gaps=self.missingness == "learn",
             # Other models know nothing of a nuisance, nor of a formula.
             ask_others=all(isinstance(one, Auto) for one in class_models)
             and all(one.idle for one in nuisance),
+            n_threads=n_threads(self.n_jobs),
         )
         self.coarsening_, self.missingness_ = trusted.coarsening, trusted.missingness
         self.opinions_ = trusted.opinions
@@ -357,13 +363,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return log_evidence(self.class_models_, objects, n_threads=n_threads(self.n_jobs))
 
     def _log_posterior(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
-        if self.opinions_ is not None:
-            threads, scale = n_threads(self.n_jobs), self.surroundings_.scale
-            told = self.opinions_.apply(objects, evidence, scale, self.missingness_, n_threads=threads)
-            return log_posterior(told, self.class_log_prior_)
-        noise = relative_noise(objects, self.surroundings_.scale) if objects.has_errors else None
-        gaps = self.missingness_.log_factor(objects.observed)
-        return log_posterior(self.coarsening_.apply(evidence, noise) + gaps, self.class_log_prior_)
+        trust = Trust(self.coarsening_, self.missingness_, self.opinions_)
+        scale, threads = self.surroundings_.scale, n_threads(self.n_jobs)
+        return log_posterior(trust.apply(objects, evidence, scale, n_threads=threads), self.class_log_prior_)
 
     def _score(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
         known = log_total(evidence, self.class_log_prior_)
