@@ -244,11 +244,8 @@ def lean(model: BADACClassifier, *, pvalues: bool = True) -> BADACClassifier:
     check_is_fitted(model)
     out = copy.copy(model)
     if pvalues:
-        if model._held_out is None:
-            model.anomaly_pvalue(model.training_[:1])
-        assert model._held_out is not None
-        learned, known = model._held_out
-        out._held_out = (_without_training(learned), known)
+        held_out = model._kept_back()
+        out._held_out = replace(held_out, learned=_without_training(held_out.learned))
     return _without_training(out)
 
 

@@ -54,6 +54,26 @@ class Ranking:
     expected_false_alarms: float | None = None
     proba: FloatArray | None = None
 
+    @classmethod
+    def of(
+        cls,
+        score: FloatArray,
+        anomaly_proba: FloatArray | None,
+        log_posterior: FloatArray,
+        classes: npt.NDArray[Any],
+    ) -> Ranking:
+        """Sort objects with these scores (n,), anomaly probabilities (n,) and log posteriors (n, k) of the `classes` (k,)."""
+        order = strangest_first(score)
+        best = log_posterior.argmax(axis=1)[order]
+        return cls(
+            objects=order,
+            score=score[order],
+            anomaly_proba=None if anomaly_proba is None else anomaly_proba[order],
+            label=classes[best],
+            label_proba=np.exp(log_posterior[order, best]),
+            proba=np.exp(log_posterior[order]),
+        )
+
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns in reading order."""
         out: dict[str, npt.NDArray[Any]] = {

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from sklearn.utils import check_random_state
+
 from badac.anomalies import AnomalyModel, Broad, Contamination, Deviations, TopHat
 from badac.classes import Auto, ClassModel, GaussianProcess, Instances, Population, Subclasses, Template
 from badac.noise import AutoNoise, Correlated, Gaussian, Noise, Outliers, Poisson, Student
@@ -88,3 +91,21 @@ def choose_nuisance(value: Any) -> tuple[Nuisance, ...]:
             )
     # A shift moves what it wraps: a calibration goes with it, but does not carry it.
     return tuple(sorted(given, key=lambda one: isinstance(one, Shift)))
+
+
+def choose_missingness(value: Any) -> bool:
+    """Return whether gaps may tell the class."""
+    if value not in ("learn", "ignore"):
+        raise ValueError(f"`missingness` must be 'learn' or 'ignore': got {value!r}.")
+    return bool(value == "learn")
+
+
+def check_share(parameter: str, value: Any) -> None:
+    """Refuse a prior probability that leaves nothing for one side."""
+    if not 0 < value < 1:
+        raise ValueError(f"`{parameter}` must be between 0 and 1: got {value!r}.")
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a generator seeded by what scikit-learn takes as `random_state`: a number, a RandomState or None."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

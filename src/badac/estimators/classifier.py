@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from badac.anomalies import AnomalyModel, Deviations, Known
@@ -18,19 +17,22 @@ from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import (
     ANOMALY_MODELS,
     NOISE_MODELS,
+    check_share,
     choose,
     choose_class_models,
+    choose_missingness,
     choose_nuisance,
+    generator,
 )
 from badac.estimators.door import check_coordinates, to_labels, to_measurements, warn_if_errors_are_missing
-from badac.estimators.fitting import Fitted, fit_classes
+from badac.estimators.fitting import Fitted, fit_classes, without_new_members
+from badac.estimators.held_out import HeldOut
 from badac.evidence import log_evidence
 from badac.explain import Explanation, explain
 from badac.learned import learn_noise
 from badac.noise import Noise
 from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
-from badac.pvalues import Calibration, Strata, keep_back, noise_level
-from badac.ranking import Ranking, strangest_first
+from badac.ranking import Ranking
 from badac.threads import n_threads
 from badac.trust.coarsening import Coarsening
 from badac.trust.missingness import Missingness
@@ -122,7 +124,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     training_: Measurements
     training_label_: npt.NDArray[Any]
     surroundings_: Surroundings
-    _held_out: tuple[BADACClassifier, Calibration] | None = None
+    _held_out: HeldOut | None = None
     _explaining: Deviations | None = None
 
     def __init__(
@@ -189,22 +191,23 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         merged = concatenate([self.training_, objects])
         return self._learn(merged, np.concatenate([self.training_label_, label]), touched=set(label.tolist()))
 
-    def _learn(self, objects: Measurements, label: npt.NDArray[Any], touched: set[Any] | None = None) -> Self:
-        if not 0 < self.anomaly_prior < 1:
-            raise ValueError(f"`anomaly_prior` must be between 0 and 1: got {self.anomaly_prior!r}.")
-        if self.missingness not in ("learn", "ignore"):
-            raise ValueError(f"`missingness` must be 'learn' or 'ignore': got {self.missingness!r}.")
+    def _learn(
+        self,
+        objects: Measurements,
+        label: npt.NDArray[Any],
+        touched: set[Any] | None = None,
+        *,
+        ask_others: bool = True,
+    ) -> Self:
+        check_share("anomaly_prior", self.anomaly_prior)
+        use_gaps = choose_missingness(self.missingness)
         nuisance = choose_nuisance(self.nuisance)
         noise_model = choose("noise", self.noise, NOISE_MODELS, Noise)
         anomaly = choose("anomaly", self.anomaly, ANOMALY_MODELS, AnomalyModel)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        rng = np.random.default_rng(seed)
+        rng = generator(self.random_state)
         kept: dict[Any, Fitted] = {}
         if touched is not None:
-            report = self.class_report_.candidates if self.class_report_ else ((),) * len(self.classes_)
-            pairs = zip(self.class_models_, report, strict=True)
-            kept = dict(zip(self.classes_.tolist(), pairs, strict=True))
-            kept = {name: fitted for name, fitted in kept.items() if name not in touched}
+            kept = without_new_members(self.classes_, self.class_models_, self.class_report_, touched)
 
         classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
         index = index.astype(np.int64)
@@ -216,13 +219,18 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         models, tried = (tuple(column) for column in zip(*fitted, strict=True))
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
-        known = Known(objects, index, models, log_prior, self.anomaly_prior, noise, surroundings)
         self.noise_ = noise
         self.classes_ = classes
         self.class_models_ = models
         self.class_report_ = ClassReport(tuple(classes.tolist()), tried) if any(tried) else None
         self.class_log_prior_ = log_prior
-        trusted = learn_trust(
+        self.surroundings_ = surroundings
+        self.fitted_with_errors_ = objects.has_errors
+        self.training_ = objects
+        self.training_label_ = label
+        # Other models know nothing of a nuisance, nor of a formula.
+        simple = all(isinstance(one, Auto) for one in class_models) and all(one.idle for one in nuisance)
+        trust = learn_trust(
             objects,
             index,
             models,
@@ -230,19 +238,13 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             noise,
             surroundings,
             rng,
-            use_gaps=self.missingness == "learn",
-            # Other models know nothing of a nuisance, nor of a formula.
-            ask_others=all(isinstance(one, Auto) for one in class_models)
-            and all(one.idle for one in nuisance),
+            use_gaps=use_gaps,
+            ask_others=ask_others and simple,
             n_threads=n_threads(self.n_jobs),
         )
-        self.coarsening_, self.missingness_ = trusted.coarsening, trusted.missingness
-        self.opinions_ = trusted.opinions
-        self.anomaly_model_ = None if anomaly is None else anomaly.fit(known, rng)
-        self.surroundings_ = surroundings
-        self.fitted_with_errors_ = objects.has_errors
-        self.training_ = objects
-        self.training_label_ = label
+        self.coarsening_, self.missingness_ = trust.coarsening, trust.missingness
+        self.opinions_ = trust.opinions
+        self.anomaly_model_ = None if anomaly is None else anomaly.fit(self._known(), rng)
         self._held_out = None
         self._explaining = None
         return self
@@ -297,7 +299,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Uniform for objects of the known classes, so a small value means what it says. The first call learns the model once
         more without a part of the training objects, to compare with those.
         """
-        return self._pvalue(self._objects(X, X_err))
+        objects = self._objects(X, X_err)
+        return self._kept_back().pvalues(objects)
 
     def rank(self, X: Any, *, X_err: Any = None, fdr: float | None = None) -> Ranking:
         """Return a table of the objects, strangest first.
@@ -313,18 +316,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         objects = self._objects(X, X_err)
         evidence = self._log_evidence(objects)
         score = self._score(objects, evidence)
-        posterior = self._log_posterior(objects, evidence)
-        order = strangest_first(score)
-        best = posterior.argmax(axis=1)
-        table = Ranking(
-            objects=order,
-            score=score[order],
-            anomaly_proba=None if self.anomaly_model_ is None else probability(score[order]),
-            label=self.classes_[best[order]],
-            label_proba=np.exp(posterior[order, best[order]]),
-            proba=np.exp(posterior[order]),
-        )
-        return table if fdr is None else table.discoveries(self._pvalue(objects), fdr)
+        strange = None if self.anomaly_model_ is None else probability(score)
+        table = Ranking.of(score, strange, self._log_posterior(objects, evidence), self.classes_)
+        return table if fdr is None else table.discoveries(self._kept_back().pvalues(objects), fdr)
 
     def explain(self, X: Any, *, X_err: Any = None) -> Explanation:
         """Say why objects are strange: which points, which window, and what they should have looked like.
@@ -347,7 +341,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Needs no fit, and changes nothing.
         """
         objects = to_measurements(clone(self), X, X_err, reset=True)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        rng = generator(self.random_state)
         return diagnose(objects, to_labels(y, objects), rng)
 
     # -- steps -------------------------------------------------------------------------------------------------------
@@ -374,49 +368,25 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         anomaly = self.anomaly_model_.log_evidence(objects, evidence, n_threads=n_threads(self.n_jobs))
         return anomaly_log_odds(anomaly, known, self.anomaly_prior)
 
+    def _known(self) -> Known:
+        label = np.searchsorted(self.classes_, self.training_label_).astype(np.int64)
+        models, log_prior, prior = self.class_models_, self.class_log_prior_, self.anomaly_prior
+        return Known(self.training_, label, models, log_prior, prior, self.noise_, self.surroundings_)
+
     def _described(self) -> Deviations:
         if isinstance(self.anomaly_model_, Deviations):
             return self.anomaly_model_
         if self._explaining is None:
-            label = np.searchsorted(self.classes_, self.training_label_).astype(np.int64)
-            known = Known(
-                self.training_,
-                label,
-                self.class_models_,
-                self.class_log_prior_,
-                self.anomaly_prior,
-                self.noise_,
-                self.surroundings_,
-            )
-            self._explaining = Deviations().fit(known, np.random.default_rng(0))
+            self._explaining = Deviations().fit(self._known(), np.random.default_rng(0))
         return self._explaining
 
-    def _pvalue(self, objects: Measurements) -> FloatArray:
+    def _kept_back(self) -> HeldOut:
         # Not part of the fitted state: whoever wants no p-values pays nothing, and a loaded model makes it again.
         if self._held_out is None:
-            self._held_out = _keep_back(self)
-        learned, calibration = self._held_out
-        return calibration.pvalues(*_compared(learned, objects))
+            self._held_out = HeldOut.of(self)
+        return self._held_out
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _keep_back(model: BADACClassifier) -> tuple[BADACClassifier, Calibration]:
-    """Return the model learned without a part of its training objects, and the scores of those."""
-    rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
-    label = np.searchsorted(model.classes_, model.training_label_).astype(np.int64)
-    kept = keep_back(label, rng)
-    learned = clone(model).fit(model.training_[~kept], model.training_label_[~kept])
-    level = noise_level(learned.training_, learned.surroundings_)
-    strata = Strata.of(level, label[~kept], int(kept.sum()), len(model.classes_))
-    return learned, Calibration.of(*_compared(learned, model.training_[kept]), strata)
-
-
-def _compared(model: BADACClassifier, objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Score (n,), noise level (n,) and log posterior (n, k) of each object: what p-values are made of."""
-    evidence = model._log_evidence(objects)
-    level = noise_level(objects, model.surroundings_)
-    return model._score(objects, evidence), level, log_posterior(evidence, model.class_log_prior_)

@@ -8,12 +8,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes import Auto, Candidate, ClassModel, IrregularPopulation, Population, Surroundings
+from badac.classes import (
+    Auto,
+    Candidate,
+    ClassModel,
+    ClassReport,
+    IrregularPopulation,
+    Population,
+    Surroundings,
+)
 from badac.data.measurements import Measurements
 from badac.noise import Noise, noise_of_class
 from badac.nuisance import Nuisance
 
 Fitted = tuple[ClassModel, tuple[Candidate, ...]]
+
+
+def without_new_members(
+    classes: npt.NDArray[Any], models: Sequence[ClassModel], report: ClassReport | None, touched: set[Any]
+) -> dict[Any, Fitted]:
+    """Return the classes that learning on leaves as they are: those whose labels are not in `touched`."""
+    tried = report.candidates if report else ((),) * len(classes)
+    fitted = zip(classes.tolist(), models, tried, strict=True)
+    return {name: (model, candidates) for name, model, candidates in fitted if name not in touched}
 
 
 def fit_classes(

@@ -1,0 +1,52 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from badac import BADACClassifier, Measurements
+from badac.estimators.choices import generator
+from badac.pvalues import keep_back
+
+
+def straying(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
+    """Each class falls into two groups, its members stray at single points: other models are heard there."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, n)
+    height = np.where(label == 1, 1.0, -0.3) * rng.choice([-1.0, 1.0], n)
+    truth = height[:, None] * np.linspace(0.2, 1.0, 8) + 0.5 * rng.standard_normal((n, 1))
+    truth += 0.3 * rng.standard_t(2, (n, 8))
+    return Measurements(truth + 0.05 * rng.standard_normal(truth.shape), 0.05), label
+
+
+@pytest.fixture(scope="module")
+def model() -> BADACClassifier:
+    return BADACClassifier(random_state=0).fit(*straying(300, 1))
+
+
+def test_nobody_else_is_asked_and_nothing_changes_by_it(model: BADACClassifier) -> None:
+    held_out = model._kept_back()
+    kept = keep_back(model.training_label_, generator(0))
+    everyone = clone(model).fit(model.training_[~kept], model.training_label_[~kept])
+    assert everyone.opinions_ is not None
+    assert held_out.learned.opinions_ is None
+    new, _ = straying(100, 2)
+    np.testing.assert_array_equal(held_out.learned.anomaly_score(new), everyone.anomaly_score(new))
+    np.testing.assert_array_equal(model.anomaly_pvalue(new), replace(held_out, learned=everyone).pvalues(new))
+    again = np.sort(everyone.anomaly_score(model.training_[kept]))
+    np.testing.assert_array_equal(again, np.sort(held_out.calibration.score))
+
+
+def test_learned_once_and_again_after_a_fit(model: BADACClassifier) -> None:
+    own = clone(model).set_params(class_model="template", anomaly="tophat").fit(*straying(100, 3))
+    first = own._kept_back()
+    assert own._kept_back() is first
+    own.partial_fit(*straying(20, 4))
+    assert own._kept_back() is not first
+    assert len(own._kept_back().calibration.score) > len(first.calibration.score)
+
+
+def test_an_unfitted_model_says_so() -> None:
+    with pytest.raises(NotFittedError):
+        BADACClassifier().anomaly_pvalue([[0.0]])
