@@ -55,44 +55,42 @@ def test_bumps_are_filtered_as_the_definition_says(n: int, m: int, r: int, asked
     shapes[:, m] = factors[:, 0]  # a bump that is nothing but the class's own factor, half explained
     k = 4
     own = rng.standard_normal((k, r, r + 2))
-    arrays = {
-        "weight": weight,
-        "scaled": scaled,
-        "factors": factors,
-        "precision": precision,
-        "shift": shift,
-        "which": rng.integers(0, k, (n, asked)),
-        "component_precision": pack(own @ own.transpose(0, 2, 1)),
-        "component_shift": rng.standard_normal((k, r)),
-        "shapes": shapes,
-    }
-    ratio, expected = _kernels.bump_ratios(**arrays, n_threads=2), hypotheses.bump_ratios(**arrays)
+    through = hypotheses.Filtering(
+        weight,
+        scaled,
+        factors,
+        precision,
+        shift,
+        which=rng.integers(0, k, (n, asked)),
+        component_precision=pack(own @ own.transpose(0, 2, 1)),
+        component_shift=rng.standard_normal((k, r)),
+    )
+    ratio = _kernels.bump_ratios(through, shapes, n_threads=2)
+    expected = hypotheses.bump_ratios(through, shapes)
     # The object without its second half shows no bump there; the empty shape is no bump at all.
     assert np.isnan(expected[0, :, m // 2 + 1 : m]).all()
     assert np.isnan(expected[:, :, m + 1]).all()
     np.testing.assert_allclose(ratio, expected, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(
-        _kernels.bump_average(**arrays, shrink=0.9),
-        hypotheses.bump_average(**arrays, shrink=0.9),
+        _kernels.bump_average(through, shapes, 0.9),
+        hypotheses.bump_average(through, shapes, 0.9),
         rtol=1e-8,
         atol=1e-8,
     )
 
 
 def test_an_object_without_points_shows_no_bump() -> None:
-    found = _kernels.bump_average(
-        np.zeros((1, 3)),
-        np.zeros((1, 3)),
-        np.ones((3, 1)),
-        np.zeros((1, 1)),
-        np.zeros((1, 1)),
-        np.zeros((1, 1), dtype=np.int64),
-        np.ones((1, 1)),
-        np.zeros((1, 1)),
-        np.eye(3),
-        0.9,
+    through = hypotheses.Filtering(
+        weight=np.zeros((1, 3)),
+        scaled=np.zeros((1, 3)),
+        factors=np.ones((3, 1)),
+        precision=np.zeros((1, 1)),
+        shift=np.zeros((1, 1)),
+        which=np.zeros((1, 1), dtype=np.int64),
+        component_precision=np.ones((1, 1)),
+        component_shift=np.zeros((1, 1)),
     )
-    assert np.isnan(found).all()
+    assert np.isnan(_kernels.bump_average(through, np.eye(3), 0.9)).all()
 
 
 def test_a_strong_bump_does_not_overflow() -> None:

@@ -38,9 +38,7 @@ def test_match_is_the_gaussian_convolution() -> None:
     found = latent.latent_log_match(
         latent.pack(precision[None]),
         shift[None],
-        latent.pack(own[None]),
-        (own @ mean)[None],
-        np.array([constant]),
+        latent.Components(latent.pack(own[None]), (own @ mean)[None], np.array([constant])),
     )
     noise = np.linalg.inv(precision)
     measured = noise @ shift
@@ -49,19 +47,20 @@ def test_match_is_the_gaussian_convolution() -> None:
     assert found[0, 0] == pytest.approx(expected - likelihood_height, abs=1e-12)
 
 
-def components(arrays: dict[str, np.ndarray], k: int) -> tuple[np.ndarray, ...]:
-    own = (arrays["component_precision"], arrays["component_shift"], np.linspace(-1.0, 1.0, k))
-    return (arrays["precision"], arrays["shift"], *own)
+def given_of(n: int, k: int, r: int) -> tuple[np.ndarray, np.ndarray, latent.Components]:
+    arrays = problem(n, k, r)
+    own = arrays["component_precision"], arrays["component_shift"], np.linspace(-1.0, 1.0, k)
+    return arrays["precision"], arrays["shift"], latent.Components(*own)
 
 
 @pytest.mark.parametrize(("n", "k", "r"), CASES)
 def test_installed_kernels_agree_with_the_definition(n: int, k: int, r: int) -> None:
-    given = components(problem(n, k, r), k)
+    given = given_of(n, k, r)
     close = {"rtol": 1e-9, "atol": 1e-10}
     for name in ("latent_log_match", "latent_log_evidence"):
         found = getattr(_kernels, name)(*given, n_threads=2)
         np.testing.assert_allclose(found, getattr(latent, name)(*given), **close)
-    one = (given[0], given[1], given[2][0], given[3][0])
+    one = (*given[:2], given[2].precision[0], given[2].shift[0])
     for ours, definition in zip(_kernels.latent_posterior(*one), latent.latent_posterior(*one), strict=True):
         np.testing.assert_allclose(ours, definition, **close)
     means, count = np.random.default_rng(0).standard_normal((k, r)), np.linspace(1.5, 4.0, k)
@@ -72,7 +71,7 @@ def test_installed_kernels_agree_with_the_definition(n: int, k: int, r: int) -> 
 @pytest.mark.parametrize(("n", "k", "r"), CASES)
 @pytest.mark.parametrize("refresh", [True, False])
 def test_installed_step_agrees_with_the_definition(n: int, k: int, r: int, refresh: bool) -> None:
-    given = components(problem(n, k, r), k)
+    given = given_of(n, k, r)
     near = np.random.default_rng(1).random((-(-n // latent.GROUP), k)) < 0.7
     near[:, 0] = True
     other = near.copy()
@@ -85,7 +84,7 @@ def test_installed_step_agrees_with_the_definition(n: int, k: int, r: int, refre
 
 
 def test_components_that_are_not_near_are_not_looked_at() -> None:
-    given = components(problem(6, 2, 3), 2)
+    given = given_of(6, 2, 3)
     near = np.array([[True, False]])
     evidence, (count, first, _, spread) = _kernels.latent_step(*given, near, refresh=False)
     np.testing.assert_allclose(evidence, latent.latent_log_match(*given)[:, 0], rtol=1e-10)
@@ -111,19 +110,13 @@ def test_points_are_weighed_as_defined(n: int, m: int) -> None:
 
 def test_leaving_a_member_out_costs_it_evidence() -> None:
     # Two members share one component: without it, each sees the other only.
-    given = components(problem(2, 1, 2), 1)
-    means = np.linalg.solve(latent.unpack(given[2])[0], given[3][0])[None]
+    given = given_of(2, 1, 2)
+    means = np.linalg.solve(latent.unpack(given[2].precision)[0], given[2].shift[0])[None]
     with_it = _kernels.latent_log_evidence(*given)
     assert (_kernels.latent_left_out(*given, means, np.array([2.0])) < with_it).all()
 
 
 def test_no_objects() -> None:
-    arrays = problem(1, 2, 3)
-    none = _kernels.latent_log_match(
-        arrays["precision"][:0],
-        arrays["shift"][:0],
-        arrays["component_precision"],
-        arrays["component_shift"],
-        np.zeros(2),
-    )
+    precision, shift, components = given_of(1, 2, 3)
+    none = _kernels.latent_log_match(precision[:0], shift[:0], components)
     assert none.shape == (0, 2)

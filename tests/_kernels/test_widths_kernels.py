@@ -21,13 +21,14 @@ def problem(n, m, r, noise):
     if n > 1:
         residual[1, 0], sigma[1, 0] = np.nan, np.inf
         residual[2], sigma[2] = np.nan, np.inf
-    return residual, sigma, factors, psi, *noise.gaussian_scales()
+    return widths.WidePoints(residual, sigma, factors, psi, *noise.gaussian_scales())
 
 
 def test_likelihood_is_the_sum_over_widths():
-    residual, sigma, factors, psi, log_share, scale = problem(7, 5, 2, NOISES[0])
+    points = problem(7, 5, 2, NOISES[0])
+    residual, sigma, factors, psi, log_share, scale = points
     positions = np.random.default_rng(0).standard_normal((7, 3, 2))
-    found = widths.widths_log_likelihood(residual, sigma, factors, psi, log_share, scale, positions)
+    found = widths.widths_log_likelihood(points, positions)
     left = residual[1, 1:] - positions[1, 2] @ factors[1:].T
     width = np.sqrt(psi[1:, None] + (sigma[1, 1:, None] * scale) ** 2)
     expected = logsumexp(log_share + norm.logpdf(left[:, None], scale=width), axis=1).sum()
@@ -36,10 +37,9 @@ def test_likelihood_is_the_sum_over_widths():
 
 
 def test_one_width_is_the_gaussian_posterior():
-    residual, sigma, factors, psi, _, _ = problem(7, 5, 2, NOISES[0])
-    weight, squared = widths.widths_posterior(
-        residual, sigma, factors, psi, np.zeros(1), np.ones(1), max_steps=15, tolerance=1e-6
-    )
+    points = problem(7, 5, 2, NOISES[0])._replace(log_share=np.zeros(1), scale=np.ones(1))
+    residual, sigma, factors, psi, _, _ = points
+    weight, squared = widths.widths_posterior(points, max_steps=15, tolerance=1e-6)
     np.testing.assert_allclose(weight[0], 1.0 / (psi + sigma[0] ** 2), rtol=1e-12)
     covariance = np.linalg.inv(np.eye(2) + (factors.T * weight[0]) @ factors)
     left = residual[0] - factors @ covariance @ (factors.T @ (weight[0] * residual[0]))
@@ -51,18 +51,18 @@ def test_one_width_is_the_gaussian_posterior():
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize(("n", "m", "r"), SIZES)
 def test_installed_kernels_agree_with_the_definition(n, m, r, noise):
-    arrays = problem(n, m, r, noise)
+    points = problem(n, m, r, noise)
     positions = np.random.default_rng(1).standard_normal((n, 11, r))
     np.testing.assert_allclose(
-        _kernels.widths_log_likelihood(*arrays, positions),
-        widths.widths_log_likelihood(*arrays, positions),
+        _kernels.widths_log_likelihood(points, positions),
+        widths.widths_log_likelihood(points, positions),
         rtol=1e-9,
         atol=1e-9,
     )
     # No tolerance: both go on to the last step, whatever rounding says about having settled.
-    ours = _kernels.widths_posterior(*arrays, max_steps=9, tolerance=0.0)
+    ours = _kernels.widths_posterior(points, max_steps=9, tolerance=0.0)
     for found, expected in zip(
-        ours, widths.widths_posterior(*arrays, max_steps=9, tolerance=0.0), strict=True
+        ours, widths.widths_posterior(points, max_steps=9, tolerance=0.0), strict=True
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 

@@ -149,6 +149,7 @@ def bumps(
     which: Any,
     component_precision: FloatArray,
     component_shift: FloatArray,
+    *,
     first: Any,
     length: Any,
     begin: IntArray,
@@ -170,6 +171,7 @@ def widths_posterior(
     psi: FloatArray,
     share: FloatArray,
     scale: FloatArray,
+    *,
     max_steps: int,
     tolerance: float,
     level: str,
@@ -182,6 +184,7 @@ def widths_log_likelihood(
     psi: FloatArray,
     share: FloatArray,
     scale: FloatArray,
+    *,
     positions: FloatArray,
     level: str,
 ) -> None: ...

@@ -1,4 +1,4 @@
-"""What every pair kernel takes, checked once and in one form.
+"""What the kernels take, checked once and in one form.
 
 The compiled core reads raw memory and its NumPy twin would broadcast whatever fits, so both see their arguments through
 this door: float64, C-contiguous, shapes that agree. Nothing is changed in place; what already has that form is not copied.
@@ -7,6 +7,7 @@ Shapes: ``n`` objects, ``k`` curves, ``m`` points.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,6 +95,11 @@ def checked_threads(n_threads: int) -> int:
     if n_threads < 1:
         raise ValueError(f"`n_threads` must be at least 1: got {n_threads}.")
     return int(n_threads)
+
+
+def simd_level() -> str:
+    """The instruction set that ``BADAC_SIMD`` forces on the compiled core; empty for the best that the machine has."""
+    return os.environ.get("BADAC_SIMD", "")
 
 
 def _matrix(name: str, array: npt.ArrayLike) -> FloatArray:

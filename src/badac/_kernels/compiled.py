@@ -15,14 +15,20 @@ The environment variable ``BADAC_SIMD`` (``baseline``, ``avx2``, ``avx512``) for
 
 from __future__ import annotations
 
-import os
 from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from badac._kernels import _core
-from badac._kernels.arguments import FloatArray, Pairs, checked_skip, checked_threads, checked_weights
+from badac._kernels.arguments import (
+    FloatArray,
+    Pairs,
+    checked_skip,
+    checked_threads,
+    checked_weights,
+    simd_level,
+)
 
 
 class Report(TypedDict):
@@ -54,7 +60,7 @@ def pair_log_match(
         pairs.y_sigma,
         pairs.extra_variance,
         n_threads=checked_threads(n_threads),
-        level=_level(),
+        level=simd_level(),
     )
     return out
 
@@ -104,7 +110,7 @@ def pair_logsumexp_with(
         screen=screen,
         objects_per_block=objects_per_block,
         curves_per_block=curves_per_block,
-        level=_level(),
+        level=simd_level(),
     )
     return out, report
 
@@ -116,8 +122,4 @@ def levels() -> list[str]:
 
 def multiply_add_ns() -> float:
     """Nanoseconds per double of a vector multiply-add on one thread: the machine's arithmetic limit, measured."""
-    return float(_core.multiply_add_ns(_level()))
-
-
-def _level() -> str:
-    return os.environ.get("BADAC_SIMD", "")
+    return float(_core.multiply_add_ns(simd_level()))

@@ -7,14 +7,12 @@ terms. A bump is visited only at the points from its first to its last that are 
 
 from __future__ import annotations
 
-import os
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from badac._kernels import _core, hypotheses
-from badac._kernels.arguments import FloatArray, IntArray, checked_threads
+from badac._kernels.arguments import FloatArray, IntArray, checked_threads, simd_level
+from badac._kernels.hypotheses import Filtering
 
 
 def latent_without(
@@ -41,7 +39,7 @@ def latent_without(
         chosen=chosen.astype(np.int32),
         place=packed_places(shift.shape[1], chosen),
         n_threads=checked_threads(n_threads),
-        level=os.environ.get("BADAC_SIMD", ""),
+        level=simd_level(),
     )
     return out
 
@@ -54,90 +52,51 @@ def packed_places(size: int, chosen: IntArray) -> npt.NDArray[np.int32]:
 
 
 def bump_ratios(
-    weight: FloatArray,
-    scaled: FloatArray,
-    factors: FloatArray,
-    precision: FloatArray,
-    shift: FloatArray,
-    which: IntArray,
-    component_precision: FloatArray,
-    component_shift: FloatArray,
+    through: Filtering,
     shapes: FloatArray,
     *,
     n_threads: int = 1,
 ) -> FloatArray:
     """Signal-to-noise ratio of every bump in every object, (n, c, b); see `badac._kernels.hypotheses`."""
-    arrays: dict[str, Any] = {
-        "weight": weight,
-        "scaled": scaled,
-        "factors": factors,
-        "precision": precision,
-        "shift": shift,
-        "which": which,
-        "component_precision": component_precision,
-        "component_shift": component_shift,
-    }
-    if _too_large(factors, which):
-        return hypotheses.bump_ratios(**arrays, shapes=shapes)
-    out = np.empty((*which.shape, shapes.shape[1]))
-    _run(out, arrays, shapes, 0.0, n_threads)
+    if _too_large(through):
+        return hypotheses.bump_ratios(through, shapes)
+    out = np.empty((*through.which.shape, shapes.shape[1]))
+    _run(out, through, shapes, 0.0, n_threads)
     return out
 
 
 def bump_average(
-    weight: FloatArray,
-    scaled: FloatArray,
-    factors: FloatArray,
-    precision: FloatArray,
-    shift: FloatArray,
-    which: IntArray,
-    component_precision: FloatArray,
-    component_shift: FloatArray,
+    through: Filtering,
     shapes: FloatArray,
     shrink: float,
     *,
     n_threads: int = 1,
 ) -> FloatArray:
     """Log of the mean of ``exp(shrink ratio^2 / 2)`` over the bumps, (n, c); see `badac._kernels.hypotheses`."""
-    arrays: dict[str, Any] = {
-        "weight": weight,
-        "scaled": scaled,
-        "factors": factors,
-        "precision": precision,
-        "shift": shift,
-        "which": which,
-        "component_precision": component_precision,
-        "component_shift": component_shift,
-    }
-    if _too_large(factors, which) or shrink <= 0.0:
-        return hypotheses.bump_average(**arrays, shapes=shapes, shrink=shrink)
-    out = np.empty(which.shape)
-    _run(out, arrays, shapes, shrink, n_threads)
+    if _too_large(through) or shrink <= 0.0:
+        return hypotheses.bump_average(through, shapes, shrink)
+    out = np.empty(through.which.shape)
+    _run(out, through, shapes, shrink, n_threads)
     return out
 
 
-def _too_large(factors: FloatArray, which: IntArray) -> bool:
-    return not (1 <= factors.shape[1] <= _core.bump_max_rank and 1 <= which.shape[1] <= _core.bump_max_asked)
+def _too_large(through: Filtering) -> bool:
+    rank, asked = through.factors.shape[1], through.which.shape[1]
+    return not (1 <= rank <= _core.bump_max_rank and 1 <= asked <= _core.bump_max_asked)
 
 
-def _run(
-    out: FloatArray,
-    arrays: dict[str, Any],
-    shapes: FloatArray,
-    shrink: float,
-    n_threads: int,
-) -> None:
+def _run(out: FloatArray, through: Filtering, shapes: FloatArray, shrink: float, n_threads: int) -> None:
     first, length, begin, height = stretches(shapes)
     _core.bumps(
         out,
-        **{name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        **{name: np.ascontiguousarray(array) for name, array in through._asdict().items()},
         first=first,
         length=length,
         begin=begin,
         height=height,
         shrink=shrink,
         n_threads=checked_threads(n_threads),
-        level=os.environ.get("BADAC_SIMD", ""),
+        level=simd_level(),
     )
 
 

@@ -6,8 +6,6 @@ nats below the best keep their score in single precision; tiles of curves that c
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from badac._kernels import _core
@@ -18,6 +16,7 @@ from badac._kernels.arguments import (
     checked_skip,
     checked_threads,
     checked_weights,
+    simd_level,
 )
 
 
@@ -49,7 +48,7 @@ def mixture_logsumexp(
         log_weights=checked_weights(log_weights, pairs.y.shape[0]),
         skip=checked_skip(skip, pairs.d.shape[0], pairs.y.shape[0]),
         n_threads=checked_threads(n_threads),
-        level=os.environ.get("BADAC_SIMD", ""),
+        level=simd_level(),
     )
     return out
 

@@ -6,77 +6,46 @@ above that the twin is called. Tolerance: 1e-9 of the log likelihood and of the 
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 
 import numpy as np
 
 from badac._kernels import _core, widths
-from badac._kernels.arguments import FloatArray
+from badac._kernels.arguments import FloatArray, simd_level
+from badac._kernels.widths import WidePoints
 
 
-def _fits(factors: FloatArray, scale: FloatArray) -> bool:
-    return bool(factors.shape[1] <= _core.widths_max_rank and len(scale) <= _core.widths_max_widths)
-
-
-def _whole(array: FloatArray) -> FloatArray:
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def widths_log_likelihood(
-    residual: FloatArray,
-    sigma: FloatArray,
-    factors: FloatArray,
-    psi: FloatArray,
-    log_share: FloatArray,
-    scale: FloatArray,
-    positions: FloatArray,
-) -> FloatArray:
+def widths_log_likelihood(points: WidePoints, positions: FloatArray) -> FloatArray:
     """Exact log likelihood (n, K) of each object at its positions (n, K, r); see `badac._kernels.widths`."""
-    if not _fits(factors, scale):
-        return widths.widths_log_likelihood(residual, sigma, factors, psi, log_share, scale, positions)
+    if not _fits(points):
+        return widths.widths_log_likelihood(points, positions)
     out = np.empty(positions.shape[:2])
-    _core.widths_log_likelihood(
-        out,
-        _whole(residual),
-        _whole(sigma),
-        _whole(factors),
-        _whole(psi),
-        _whole(np.exp(log_share)),
-        _whole(scale),
-        _whole(positions),
-        level=os.environ.get("BADAC_SIMD", ""),
-    )
+    _core.widths_log_likelihood(out, *_ready(points), positions=_whole(positions), level=simd_level())
     return out
 
 
 def widths_posterior(
-    residual: FloatArray,
-    sigma: FloatArray,
-    factors: FloatArray,
-    psi: FloatArray,
-    log_share: FloatArray,
-    scale: FloatArray,
-    *,
-    max_steps: int,
-    tolerance: float,
+    points: WidePoints, *, max_steps: int, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
     """Weights and squared residuals (n, m) of the points; see `badac._kernels.widths`."""
-    if not _fits(factors, scale):
-        return widths.widths_posterior(
-            residual, sigma, factors, psi, log_share, scale, max_steps=max_steps, tolerance=tolerance
-        )
-    weight, squared = np.empty(residual.shape), np.empty(residual.shape)
+    if not _fits(points):
+        return widths.widths_posterior(points, max_steps=max_steps, tolerance=tolerance)
+    weight, squared = np.empty(points.residual.shape), np.empty(points.residual.shape)
     _core.widths_posterior(
-        weight,
-        squared,
-        _whole(residual),
-        _whole(sigma),
-        _whole(factors),
-        _whole(psi),
-        _whole(np.exp(log_share)),
-        _whole(scale),
-        max_steps=max_steps,
-        tolerance=tolerance,
-        level=os.environ.get("BADAC_SIMD", ""),
+        weight, squared, *_ready(points), max_steps=max_steps, tolerance=tolerance, level=simd_level()
     )
     return weight, squared
+
+
+def _fits(points: WidePoints) -> bool:
+    rank, count = points.factors.shape[1], len(points.scale)
+    return bool(rank <= _core.widths_max_rank and count <= _core.widths_max_widths)
+
+
+def _ready(points: WidePoints) -> Iterator[FloatArray]:
+    """The arrays in the order of the core, which takes shares, not their logs."""
+    return map(_whole, points._replace(log_share=np.exp(points.log_share)))
+
+
+def _whole(array: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(array, dtype=np.float64)

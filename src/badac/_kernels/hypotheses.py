@@ -13,6 +13,8 @@ here are the clear NumPy definitions; `badac._kernels` puts the compiled ones in
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from badac._kernels.latent import pack, unpack
@@ -20,6 +22,31 @@ from badac._kernels.reference import FloatArray, IntArray
 
 # A bump of which less than this share of its own precision is left cannot be told from the class.
 _TOLD = 1e-6
+
+
+class Filtering(NamedTuple):
+    """What bumps are sought through: the objects, and the components of the class that are asked about each.
+
+    Attributes
+    ----------
+    weight, scaled : (n, m)
+        Precision of each point, and that times its distance from the class's mean; both 0 where missing.
+    factors : (m, r)
+    precision, shift : (n, p), (n, r)
+        The objects' latent likelihoods.
+    which : (n, c) int
+        The components that are asked about each object.
+    component_precision, component_shift : (k, p), (k, r)
+    """
+
+    weight: FloatArray
+    scaled: FloatArray
+    factors: FloatArray
+    precision: FloatArray
+    shift: FloatArray
+    which: IntArray
+    component_precision: FloatArray
+    component_shift: FloatArray
 
 
 def latent_without(
@@ -72,14 +99,7 @@ def latent_without(
 
 
 def bump_ratios(
-    weight: FloatArray,
-    scaled: FloatArray,
-    factors: FloatArray,
-    precision: FloatArray,
-    shift: FloatArray,
-    which: IntArray,
-    component_precision: FloatArray,
-    component_shift: FloatArray,
+    through: Filtering,
     shapes: FloatArray,
     *,
     n_threads: int = 1,
@@ -88,14 +108,7 @@ def bump_ratios(
 
     Parameters
     ----------
-    weight, scaled : (n, m)
-        Precision of each point, and that times its distance from the class's mean; both 0 where missing.
-    factors : (m, r)
-    precision, shift : (n, p), (n, r)
-        The objects' latent likelihoods.
-    which : (n, c) int
-        The components that are asked about each object.
-    component_precision, component_shift : (k, p), (k, r)
+    through : Filtering
     shapes : (m, b)
         The bumps.
 
@@ -105,10 +118,11 @@ def bump_ratios(
         NaN for a bump that the object cannot show: at missing points, or one that the class itself explains.
     """
     del n_threads
+    weight, scaled, factors, precision, shift, which, *components = through
     n, r, b = len(weight), factors.shape[1], shapes.shape[1]
     crossed = (factors[:, :, None] * shapes[:, None, :]).reshape(-1, r * b)
     products = scaled @ shapes, weight @ shapes**2, (weight @ crossed).reshape(n, r, b)
-    return filtered_ratios(*products, precision, shift, which, component_precision, component_shift)
+    return filtered_ratios(*products, precision, shift, which, *components)
 
 
 def filtered_ratios(
@@ -136,14 +150,7 @@ def filtered_ratios(
 
 
 def bump_average(
-    weight: FloatArray,
-    scaled: FloatArray,
-    factors: FloatArray,
-    precision: FloatArray,
-    shift: FloatArray,
-    which: IntArray,
-    component_precision: FloatArray,
-    component_shift: FloatArray,
+    through: Filtering,
     shapes: FloatArray,
     shrink: float,
     *,
@@ -154,10 +161,7 @@ def bump_average(
     Parameters as in `bump_ratios`.
     """
     del n_threads
-    ratio = bump_ratios(
-        weight, scaled, factors, precision, shift, which, component_precision, component_shift, shapes
-    )
-    return log_mean_exp_squares(ratio, shrink)
+    return log_mean_exp_squares(bump_ratios(through, shapes), shrink)
 
 
 def log_mean_exp_squares(ratio: FloatArray, shrink: float) -> FloatArray:

@@ -12,6 +12,7 @@ here are the clear NumPy definitions; `badac._kernels` puts the compiled ones in
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,22 @@ BoolArray = npt.NDArray[np.bool_]
 # Objects in a row that share a list of near components (`latent_step`).
 GROUP = 8
 _LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class Components(NamedTuple):
+    """The components of a mixture, as the kernels take them.
+
+    Attributes
+    ----------
+    precision, shift : (k, p), (k, r)
+        ``Q_k = T_k^-1`` packed and ``Q_k v_k``.
+    log_constant : (k,)
+        ``log w_k - (v_k'Q_k v_k + log det T_k) / 2``.
+    """
+
+    precision: FloatArray
+    shift: FloatArray
+    log_constant: FloatArray
 
 
 @lru_cache(maxsize=64)
@@ -55,9 +72,7 @@ def inverse(matrices: FloatArray) -> FloatArray:
 def latent_log_match(
     precision: FloatArray,
     shift: FloatArray,
-    component_precision: FloatArray,
-    component_shift: FloatArray,
-    log_constant: FloatArray,
+    components: Components,
     *,
     n_threads: int = 1,
 ) -> FloatArray:
@@ -67,10 +82,7 @@ def latent_log_match(
     ----------
     precision, shift : (n, p), (n, r)
         ``A_i`` packed and ``b_i``.
-    component_precision, component_shift : (k, p), (k, r)
-        ``Q_k = T_k^-1`` packed and ``Q_k v_k``.
-    log_constant : (k,)
-        ``log w_k - (v_k'Q_k v_k + log det T_k) / 2``.
+    components : Components
     n_threads : int
         Taken for the signature's sake: this twin runs on one thread.
 
@@ -79,28 +91,26 @@ def latent_log_match(
     (n, k)
     """
     del n_threads
-    out = np.empty((len(shift), len(log_constant)))
+    out = np.empty((len(shift), len(components.log_constant)))
     likelihood = unpack(precision)
-    for k, own in enumerate(unpack(component_precision)):
+    for k, own in enumerate(unpack(components.precision)):
         factor = np.linalg.cholesky(likelihood + own)
-        right = np.linalg.solve(factor, (shift + component_shift[k])[..., None])[..., 0]
+        right = np.linalg.solve(factor, (shift + components.shift[k])[..., None])[..., 0]
         half_log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-        out[:, k] = log_constant[k] + 0.5 * (right**2).sum(axis=1) - half_log_det
+        out[:, k] = components.log_constant[k] + 0.5 * (right**2).sum(axis=1) - half_log_det
     return out
 
 
 def latent_log_evidence(
     precision: FloatArray,
     shift: FloatArray,
-    component_precision: FloatArray,
-    component_shift: FloatArray,
-    log_constant: FloatArray,
+    components: Components,
     *,
     n_threads: int = 1,
 ) -> FloatArray:
     """Log of the sum of an object's matches (`latent_log_match`) over the components, (n,)."""
     del n_threads
-    return _log_sum(latent_log_match(precision, shift, component_precision, component_shift, log_constant))
+    return _log_sum(latent_log_match(precision, shift, components))
 
 
 def latent_posterior(
@@ -131,9 +141,7 @@ def latent_posterior(
 def latent_step(
     precision: FloatArray,
     shift: FloatArray,
-    component_precision: FloatArray,
-    component_shift: FloatArray,
-    log_constant: FloatArray,
+    components: Components,
     near: BoolArray,
     *,
     refresh: bool = True,
@@ -143,7 +151,7 @@ def latent_step(
 
     Parameters
     ----------
-    precision, shift, component_precision, component_shift, log_constant
+    precision, shift, components
         As in `latent_log_match`.
     near : (groups, k)
         Components that matter to any of `GROUP` objects in a row; only those are looked at.
@@ -162,7 +170,7 @@ def latent_step(
         ``sum_i R_ik (M^-1 + m_ik m_ik')`` and ``sum_i R_ik M^-1``
     """
     group = np.arange(len(shift)) // GROUP
-    match = latent_log_match(precision, shift, component_precision, component_shift, log_constant)
+    match = latent_log_match(precision, shift, components)
     if not refresh:
         match[~near[group]] = -np.inf
     evidence = _log_sum(match)
@@ -170,14 +178,14 @@ def latent_step(
     if refresh:
         near[:] = False
         np.logical_or.at(near, group, responsibility > 1e-3 * threshold)
-    k, r = component_shift.shape
-    p = component_precision.shape[1]
+    k, r = components.shift.shape
+    p = components.precision.shape[1]
     count, first, second, spread = np.zeros(k), np.zeros((k, r)), np.zeros((k, p)), np.zeros((k, p))
     for c in range(k):
         rows = np.flatnonzero(responsibility[:, c] > threshold)
         weight = responsibility[rows, c]
         covariance, mean, _ = latent_posterior(
-            precision[rows], shift[rows], component_precision[c], component_shift[c]
+            precision[rows], shift[rows], components.precision[c], components.shift[c]
         )
         count[c] = weight.sum()
         first[c] = weight @ mean
@@ -189,9 +197,7 @@ def latent_step(
 def latent_left_out(
     precision: FloatArray,
     shift: FloatArray,
-    component_precision: FloatArray,
-    component_shift: FloatArray,
-    log_constant: FloatArray,
+    components: Components,
     means: FloatArray,
     count: FloatArray,
 ) -> FloatArray:
@@ -203,20 +209,20 @@ def latent_left_out(
 
     Parameters
     ----------
-    precision, shift, component_precision, component_shift, log_constant
+    precision, shift, components
         As in `latent_log_match`.
     means : (k, r)
         ``v_k``
     count : (k,)
         ``sum_i R_ik`` over the members.
     """
-    match = latent_log_match(precision, shift, component_precision, component_shift, log_constant)
+    match = latent_log_match(precision, shift, components)
     responsibility = np.exp(match - _log_sum(match)[:, None])
     change = np.log(np.maximum(1.0 - responsibility / count, 1e-3))
-    for k, own in enumerate(unpack(component_precision)):
+    for k, own in enumerate(unpack(components.precision)):
         rows = np.flatnonzero(responsibility[:, k] > 1e-2)
         covariance, mean, _ = latent_posterior(
-            precision[rows], shift[rows], component_precision[k], component_shift[k]
+            precision[rows], shift[rows], components.precision[k], components.shift[k]
         )
         away = mean - means[k]
         pulled = away @ own

@@ -11,6 +11,8 @@ missing and drops out.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from badac._kernels.latent import unpack
@@ -20,30 +22,39 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 _CELLS_PER_BLOCK = 1 << 18
 
 
-def widths_log_likelihood(
-    residual: FloatArray,
-    sigma: FloatArray,
-    factors: FloatArray,
-    psi: FloatArray,
-    log_share: FloatArray,
-    scale: FloatArray,
-    positions: FloatArray,
-) -> FloatArray:
-    """Exact log likelihood of each object at each of its own positions.
+class WidePoints(NamedTuple):
+    """The points of some objects, the factor model they are seen through, and their widths.
 
-    Parameters
+    Attributes
     ----------
     residual, sigma : (n, m)
         Values less the mean, and their standard deviations; anything and infinity where missing.
     factors, psi : (m, r), (m,)
     log_share, scale : (S,)
         Log shares of the widths and their factors on sigma.
+    """
+
+    residual: FloatArray
+    sigma: FloatArray
+    factors: FloatArray
+    psi: FloatArray
+    log_share: FloatArray
+    scale: FloatArray
+
+
+def widths_log_likelihood(points: WidePoints, positions: FloatArray) -> FloatArray:
+    """Exact log likelihood of each object at each of its own positions.
+
+    Parameters
+    ----------
+    points : WidePoints
     positions : (n, K, r)
 
     Returns
     -------
     (n, K)
     """
+    residual, sigma, factors, psi, log_share, scale = points
     n, m = residual.shape
     out = np.empty(positions.shape[:2])
     step = max(1, _CELLS_PER_BLOCK // max(1, m))
@@ -63,22 +74,13 @@ def widths_log_likelihood(
 
 
 def widths_posterior(
-    residual: FloatArray,
-    sigma: FloatArray,
-    factors: FloatArray,
-    psi: FloatArray,
-    log_share: FloatArray,
-    scale: FloatArray,
-    *,
-    max_steps: int,
-    tolerance: float,
+    points: WidePoints, *, max_steps: int, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
     """Alternate between the widths of the points and the posterior of ``z ~ N(0, I)`` (variational EM).
 
     Parameters
     ----------
-    residual, sigma, factors, psi, log_share, scale
-        As in `widths_log_likelihood`.
+    points : WidePoints
     max_steps : int
     tolerance : float
         An object has settled when no coordinate of its mean position moves by more.
@@ -90,27 +92,20 @@ def widths_posterior(
     squared : (n, m)
         Expected squared residual around the curve of the position; 0 where missing.
     """
-    n, m = residual.shape
+    n, m = points.residual.shape
     weight, squared = np.zeros((n, m)), np.zeros((n, m))
     step = max(1, _CELLS_PER_BLOCK // max(1, m))
     for start in range(0, n, step):
         rows = slice(start, start + step)
-        weight[rows], squared[rows] = _posterior_of_block(
-            residual[rows], sigma[rows], factors, psi, log_share, scale, max_steps, tolerance
-        )
+        block = points._replace(residual=points.residual[rows], sigma=points.sigma[rows])
+        weight[rows], squared[rows] = _posterior_of_block(block, max_steps, tolerance)
     return weight, squared
 
 
 def _posterior_of_block(
-    residual: FloatArray,
-    sigma: FloatArray,
-    factors: FloatArray,
-    psi: FloatArray,
-    log_share: FloatArray,
-    scale: FloatArray,
-    max_steps: int,
-    tolerance: float,
+    points: WidePoints, max_steps: int, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
+    residual, sigma, factors, psi, log_share, scale = points
     n, rank = len(residual), factors.shape[1]
     observed = np.isfinite(sigma)
     residual = np.where(observed, residual, 0.0)

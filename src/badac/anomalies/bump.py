@@ -15,12 +15,12 @@ one point.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from badac._kernels import IntArray, bump_average, bump_ratios
-from badac._kernels.hypotheses import filtered_ratios, log_mean_exp_squares
+from badac._kernels.hypotheses import Filtering, filtered_ratios, log_mean_exp_squares
 from badac.anomalies.described import View
 from badac.anomalies.hypothesis import Ground, over_classes
 from badac.anomalies.model import FloatArray
@@ -84,7 +84,7 @@ class Bump:
         squared = self.signal_to_noise**2
         shrink = squared / (1.0 + squared)
         if view.gaussian[0].covariance is None:
-            mean = bump_average(**filtering(view, top), shapes=self.shapes, shrink=shrink)
+            mean = bump_average(filtering(view, top), self.shapes, shrink)
         else:
             mean = log_mean_exp_squares(_ratios_of_correlated(view, top, self.shapes), shrink)
         mean = np.where(np.isnan(mean), 0.0, mean - 0.5 * np.log1p(squared))
@@ -103,7 +103,7 @@ class Bump:
         assert self.shapes is not None, "fit first"
         top, log_share = responsible(view, self.components)
         if view.gaussian[0].covariance is None:
-            return bump_ratios(**filtering(view, top), shapes=self.shapes), log_share
+            return bump_ratios(filtering(view, top), self.shapes), log_share
         return _ratios_of_correlated(view, top, self.shapes), log_share
 
 
@@ -115,21 +115,13 @@ def responsible(view: View, count: int) -> tuple[IntArray, FloatArray]:
     return top, log_share - logsumexp_rows(log_share)[:, None]
 
 
-def filtering(view: View, top: IntArray) -> dict[str, Any]:
+def filtering(view: View, top: IntArray) -> Filtering:
     """Return what the kernels of bumps take of the objects and of the components (n, c) that are asked."""
     # Points that are taken for bad ones under the class stay so: the Bayes factor compares like with like.
     weight, scaled, _ = view.weighed
     own, shift, _ = view.described.components
-    return {
-        "weight": weight,
-        "scaled": scaled,
-        "factors": view.described.factor.factors,
-        "precision": view.latent.precision,
-        "shift": view.latent.shift,
-        "which": top,
-        "component_precision": own,
-        "component_shift": shift,
-    }
+    factors, latent = view.described.factor.factors, view.latent
+    return Filtering(weight, scaled, factors, latent.precision, latent.shift, top, own, shift)
 
 
 def _ratios_of_correlated(view: View, top: IntArray, shapes: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac._kernels import latent_log_evidence, latent_log_match, latent_without
+from badac._kernels.latent import Components
 from badac.anomalies.model import FloatArray
 from badac.classes.auto import Auto
 from badac.classes.model import ClassModel, Surroundings
@@ -43,17 +44,17 @@ class Described:
     noise: Noise
 
     @cached_property
-    def components(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Packed precisions (k, p), precision times mean (k, r) and log constants (k,) of the mixture."""
+    def components(self) -> Components:
+        """The components of the mixture, as the kernels take them."""
         return self.mixture.components()
 
     def log_match(self, latent: Latent) -> FloatArray:
         """Return (n, k): log of weight times match with every component, the offset not included."""
-        return latent_log_match(latent.precision, latent.shift, *self.components)
+        return latent_log_match(latent.precision, latent.shift, self.components)
 
     def log_evidence(self, latent: Latent) -> FloatArray:
         """Return (n,): log P(d | class) of objects with these latent likelihoods."""
-        matched = latent_log_evidence(latent.precision, latent.shift, *self.components)
+        matched = latent_log_evidence(latent.precision, latent.shift, self.components)
         return np.asarray(matched - 0.5 * latent.offset)
 
 

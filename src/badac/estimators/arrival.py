@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from badac._kernels import latent_log_match
+from badac._kernels.latent import Components
 from badac.anomalies.young import Alikeness, message
 from badac.classes.model import FloatArray
 from badac.classes.population.latent import Latent
@@ -86,23 +87,24 @@ def log_priors(classes: tuple[NewClass, ...], n_seen: int, prior: float) -> tupl
 class _Table:
     """All components of all new classes, ready for the kernel."""
 
-    parts: tuple[FloatArray, FloatArray, FloatArray]
+    parts: Components
     starts: IntArray
 
     @classmethod
     def of(cls, classes: tuple[NewClass, ...]) -> _Table:
         if not classes:
-            return cls((np.empty((0, 0)), np.empty((0, 0)), np.empty(0)), np.empty(0, dtype=np.int64))
+            nothing = Components(np.empty((0, 0)), np.empty((0, 0)), np.empty(0))
+            return cls(nothing, np.empty(0, dtype=np.int64))
         parts = [each.components for each in classes]
         sizes = [len(each.mixture) for each in classes]
-        stacked = tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return cls((stacked[0], stacked[1], stacked[2]), np.cumsum([0, *sizes[:-1]]))
+        stacked = Components(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return cls(stacked, np.cumsum([0, *sizes[:-1]]))
 
     def log_evidence(self, one: Latent) -> FloatArray:
         """Return (classes,): log evidence of one object under each."""
         if not self.starts.size:
             return np.empty(0)
-        match = latent_log_match(one.precision, one.shift, *self.parts)[0]
+        match = latent_log_match(one.precision, one.shift, self.parts)[0]
         return np.asarray(np.logaddexp.reduceat(match, self.starts) - 0.5 * one.offset[0])
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels.latent import Components
 from badac.anomalies.young import YoungClass
 from badac.classes.model import FloatArray
 from badac.classes.population.latent import Latent
@@ -55,7 +56,7 @@ class NewClass:
     settled: bool = False
 
     @cached_property
-    def components(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def components(self) -> Components:
         """Of the mixture, as the kernel takes them: a class that nobody joins is worked out once."""
         return self.mixture.components()
 

@@ -108,9 +108,9 @@ def without_own_share(latent: Latent, density: Mixture) -> FloatArray:
     n = len(latent)
     components = density.components()
     near = np.ones((-(-n // GROUP), len(density)), dtype=np.bool_)
-    count = latent_step(latent.precision, latent.shift, *components, near, threshold=SHARE)[1][0]
+    count = latent_step(latent.precision, latent.shift, components, near, threshold=SHARE)[1][0]
     left = latent_left_out(
-        latent.precision, latent.shift, *components, density.means, np.maximum(count, 1e-12)
+        latent.precision, latent.shift, components, density.means, np.maximum(count, 1e-12)
     )
     return np.asarray(left + np.log(n / (n - 1.0)) - 0.5 * latent.offset)
 

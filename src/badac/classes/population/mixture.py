@@ -18,7 +18,7 @@ import numpy as np
 from scipy.cluster.vq import kmeans2, vq
 
 from badac._kernels import latent_log_evidence, latent_log_match, latent_step
-from badac._kernels.latent import GROUP, inverse, pack, unpack
+from badac._kernels.latent import GROUP, Components, inverse, pack, unpack
 from badac.classes.model import FloatArray
 from badac.classes.population.latent import Latent
 
@@ -49,23 +49,23 @@ class Mixture:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def components(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Packed precisions (k, p), precision times mean (k, r) and log constants (k,), as the kernels take them."""
+    def components(self) -> Components:
+        """Return the components as the kernels take them."""
         precision = inverse(self.covariances)
         shift = (precision @ self.means[..., None])[..., 0]
         log_det = np.linalg.slogdet(self.covariances)[1]
         quadratic = np.einsum("kr,kr->k", self.means, shift)
         with np.errstate(divide="ignore"):
             constant = np.log(self.weights) - 0.5 * (quadratic + log_det)
-        return pack(precision), shift, constant
+        return Components(pack(precision), shift, constant)
 
     def log_match(self, latent: Latent, *, n_threads: int = 1) -> FloatArray:
         """Return (n, k): log of weight times match of every object with every component, `offset` not included."""
-        return latent_log_match(latent.precision, latent.shift, *self.components(), n_threads=n_threads)
+        return latent_log_match(latent.precision, latent.shift, self.components(), n_threads=n_threads)
 
     def log_evidence(self, latent: Latent, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d), the latent positions integrated over the mixture."""
-        sums = latent_log_evidence(latent.precision, latent.shift, *self.components(), n_threads=n_threads)
+        sums = latent_log_evidence(latent.precision, latent.shift, self.components(), n_threads=n_threads)
         return sums - 0.5 * latent.offset
 
     def with_broad(self, weight: float, width: float) -> Mixture:
@@ -157,7 +157,7 @@ def deconvolve(
         evidence, sums = latent_step(
             latent.precision,
             latent.shift,
-            *mixture.components(),
+            mixture.components(),
             near,
             refresh=step % _REFRESH == _REFRESH - 1,
             threshold=SHARE,

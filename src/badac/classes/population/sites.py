@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from badac._kernels import widths_log_likelihood, widths_posterior
-from badac._kernels.widths import responsibilities
+from badac._kernels.widths import WidePoints, responsibilities
 from badac.classes.model import FloatArray, Surroundings
 from badac.classes.population.bandwidth import Curves
 from badac.classes.population.correction import LogLikelihood, missed
@@ -135,15 +135,8 @@ def gaussian_sites(
         return Sites(found, _constants(objects, found, factor, noise, density, constants))
     assert isinstance(noise, ScaleMixture)
     log_share, scale = noise.gaussian_scales()
-    weight, squared = widths_posterior(
-        objects.values - factor.mean,
-        objects.sigma,
-        factor.factors,
-        factor.psi,
-        *_used(log_share, scale),
-        max_steps=_STEPS,
-        tolerance=_SETTLED,
-    )
+    points = _points(objects, factor, log_share, scale)
+    weight, squared = widths_posterior(points, max_steps=_STEPS, tolerance=_SETTLED)
     present = weight > 0
     variance = np.divide(1.0, weight, out=np.ones_like(weight), where=present)
     sigma = np.where(present, np.sqrt(np.maximum(variance - factor.psi, 0.0)), np.inf)
@@ -178,16 +171,11 @@ def _likelihood(objects: Measurements, factor: Factor, noise: Noise) -> LogLikel
     if isinstance(noise, LinkedNoise):
         return linked_log_likelihood(objects, factor, noise)
     assert isinstance(noise, ScaleMixture)
-    widths = _used(*noise.gaussian_scales())
-
-    def log_likelihood(positions: FloatArray) -> FloatArray:
-        residual = objects.values - factor.mean
-        return widths_log_likelihood(residual, objects.sigma, factor.factors, factor.psi, *widths, positions)
-
-    return log_likelihood
+    points = _points(objects, factor, *noise.gaussian_scales())
+    return lambda positions: widths_log_likelihood(points, positions)
 
 
-def _used(log_share: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Log shares and factors of the widths that have a share at all."""
-    used = log_share > -np.inf
-    return log_share[used], scale[used]
+def _points(objects: Measurements, factor: Factor, log_share: FloatArray, scale: FloatArray) -> WidePoints:
+    """Points as the kernels take them, with the widths that have a share at all."""
+    used, residual = log_share > -np.inf, objects.values - factor.mean
+    return WidePoints(residual, objects.sigma, factor.factors, factor.psi, log_share[used], scale[used])
