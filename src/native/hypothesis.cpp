@@ -2,65 +2,22 @@
 // badac/_kernels/hypotheses.py.
 #include "hypothesis.hpp"
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-
-#include <algorithm>
-#include <functional>
 #include <string>
 
 #include "aligned.hpp"
 #include "dispatch.hpp"
+#include "door.hpp"
 #include "hypothesis_kernel.hpp"
-#include "threads.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace badac {
 namespace {
 
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Starts = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
 constexpr int64_t kObjectsPerBlock = 256;
 
-void require(bool holds, const char* what) {
-    if (!holds) throw nb::value_error(what);
-}
-
-const HypothesisKernels& choose(const std::string& level) {
-    const std::string name = choose_pair_kernels(level).name;
-#ifdef BADAC_WITH_X86_LEVELS
-    if (name == "avx512") return *hypothesis_kernels_avx512();
-    if (name == "avx2") return *hypothesis_kernels_avx2();
-#endif
-    return *hypothesis_kernels_baseline();
-}
-
-bool interrupted() {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
-}
-
-// Run `work(first, last)` over all objects; the threads change nothing but the time.
-void over_blocks(int64_t n, int n_threads, const std::function<void(Blocks&)>& body) {
-    bool stopped = false;
-    {
-        nb::gil_scoped_release release;
-        Blocks blocks((n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
-        try {
-            blocks.run(n_threads, body);
-        } catch (const Interrupted&) {
-            stopped = true;
-        }
-    }
-    if (stopped) throw nb::python_error();
-}
+constexpr Levels<HypothesisKernels> kLevels = BADAC_LEVELS(hypothesis_kernels);
 
 }  // namespace
 
@@ -89,11 +46,9 @@ void bind_hypothesis(nb::module_& m) {
             in.place = place.data(), in.chosen = chosen.data();
             in.precision = precision.data(), in.shift = shift.data(), in.offset = offset.data(), in.amplitude = amplitude.data();
             in.out_precision = out_precision.data(), in.out_shift = out_shift.data(), in.out_offset = out_offset.data();
-            const HypothesisKernels& kernels = choose(level);
-            over_blocks(in.n, n_threads, [&](Blocks& queue) {
-                for (int64_t block; queue.next(block);)
-                    kernels.without(in, block * kObjectsPerBlock, std::min(in.n, (block + 1) * kObjectsPerBlock));
-            });
+            const HypothesisKernels& kernels = choose(kLevels, level);
+            over_objects(in.n, kObjectsPerBlock, n_threads,
+                         [&] { return [&](int64_t first, int64_t last) { kernels.without(in, first, last); }; });
         },
         "out_precision"_a, "out_shift"_a, "out_offset"_a, "precision"_a, "shift"_a, "offset"_a, "amplitude"_a, "chosen"_a, "place"_a,
         "n_threads"_a, "level"_a);
@@ -102,7 +57,7 @@ void bind_hypothesis(nb::module_& m) {
         "bumps",
         [](Output out, const Matrix& weight, const Matrix& scaled, const Matrix& factors, const Matrix& precision, const Matrix& shift,
            const Rows& which, const Matrix& component_precision, const Matrix& component_shift, const Places& first, const Places& length,
-           const Starts& begin, const Vector& height, double shrink, int n_threads, const std::string& level) {
+           const Indices& begin, const Vector& height, double shrink, int n_threads, const std::string& level) {
             BumpArrays in{};
             in.n = int64_t(weight.shape(0)), in.m = int(weight.shape(1)), in.r = int(factors.shape(1)), in.p = in.r * (in.r + 1) / 2;
             in.asked = int(which.shape(1)), in.bumps = int(first.shape(0));
@@ -128,12 +83,12 @@ void bind_hypothesis(nb::module_& m) {
             in.component_precision = component_precision.data(), in.component_shift = component_shift.data();
             in.first = first.data(), in.length = length.data(), in.begin = begin.data(), in.height = height.data();
             in.shrink = shrink, in.out = out.data();
-            const HypothesisKernels& kernels = choose(level);
+            const HypothesisKernels& kernels = choose(kLevels, level);
             const size_t vectors = size_t(2 + in.asked) * in.m + size_t(1 + in.asked) * in.bumps;
-            over_blocks(in.n, n_threads, [&](Blocks& queue) {
-                AlignedVector<double> scratch(vectors * kernels.lanes);
-                for (int64_t block; queue.next(block);)
-                    kernels.bump(in, block * kObjectsPerBlock, std::min(in.n, (block + 1) * kObjectsPerBlock), scratch.data());
+            over_objects(in.n, kObjectsPerBlock, n_threads, [&] {
+                return [&, scratch = AlignedVector<double>(vectors * kernels.lanes)](int64_t from, int64_t to) mutable {
+                    kernels.bump(in, from, to, scratch.data());
+                };
             });
         },
         "out"_a, "weight"_a, "scaled"_a, "factors"_a, "precision"_a, "shift"_a, "which"_a, "component_precision"_a, "component_shift"_a,

@@ -1,42 +1,21 @@
 // The latent kernels over blocks of objects. Shapes are made sure of here; their meaning is in badac/_kernels/latent.py.
 #include "latent.hpp"
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "dispatch.hpp"
+#include "door.hpp"
 #include "latent_kernel.hpp"
-#include "threads.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace badac {
 namespace {
 
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr int64_t kObjectsPerBlock = 256;
 
-void require(bool holds, const char* what) {
-    if (!holds) throw nb::value_error(what);
-}
-
-const LatentKernels& choose(const std::string& level) {
-    const std::string name = choose_pair_kernels(level).name;
-#ifdef BADAC_WITH_X86_LEVELS
-    if (name == "avx512") return *latent_kernels_avx512();
-    if (name == "avx2") return *latent_kernels_avx2();
-#endif
-    return *latent_kernels_baseline();
-}
+constexpr Levels<LatentKernels> kLevels = BADAC_LEVELS(latent_kernels);
 
 LatentArrays arrays(const Matrix& precision, const Matrix& shift, const Matrix& component_precision, const Matrix& component_shift) {
     LatentArrays in{};
@@ -61,27 +40,10 @@ LatentArrays arrays(const Matrix& precision, const Matrix& shift, const Matrix& 
     return in;
 }
 
-bool interrupted() {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
-}
-
 // Run work(first, last) on blocks of objects.
 template <class Work>
 void in_blocks(int64_t n, int n_threads, const Work& work) {
-    bool stopped = false;
-    {
-        nb::gil_scoped_release release;
-        Blocks blocks((n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
-        try {
-            blocks.run(n_threads, [&](Blocks& queue) {
-                for (int64_t block; queue.next(block);) work(block * kObjectsPerBlock, std::min(n, (block + 1) * kObjectsPerBlock));
-            });
-        } catch (const Interrupted&) {
-            stopped = true;
-        }
-    }
-    if (stopped) throw nb::python_error();
+    over_objects(n, kObjectsPerBlock, n_threads, [&] { return work; });
 }
 
 }  // namespace
@@ -95,7 +57,7 @@ void bind_latent(nb::module_& m) {
            const Vector& log_constant, int n_threads, const std::string& level) {
             const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
             require(int64_t(out.size()) == in.n * in.k, "out does not fit");
-            const LatentKernels& kernels = choose(level);
+            const LatentKernels& kernels = choose(kLevels, level);
             in_blocks(in.n, n_threads, [&](int64_t first, int64_t last) { kernels.log_match(in, first, last, out.data()); });
         },
         "out"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "n_threads"_a, "level"_a);
@@ -106,7 +68,7 @@ void bind_latent(nb::module_& m) {
            const Vector& log_constant, int n_threads, const std::string& level) {
             const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
             require(int64_t(out.size()) == in.n, "out does not fit");
-            const LatentKernels& kernels = choose(level);
+            const LatentKernels& kernels = choose(kLevels, level);
             in_blocks(in.n, n_threads, [&](int64_t first, int64_t last) {
                 std::vector<double> scratch(size_t(in.k * kMostLanes));
                 kernels.log_evidence(in, first, last, scratch.data(), out.data());
@@ -121,7 +83,7 @@ void bind_latent(nb::module_& m) {
             const LatentArrays in = arrays(precision, shift, component_precision, component_shift);
             require(in.k == 1 && int64_t(covariance.size()) == in.n * in.p && int64_t(mean.size()) == in.n * in.r && int64_t(log_det.size()) == in.n,
                     "the outputs do not fit the objects");
-            const LatentKernels& kernels = choose(level);
+            const LatentKernels& kernels = choose(kLevels, level);
             nb::gil_scoped_release release;
             kernels.posterior(in, covariance.data(), mean.data(), log_det.data());
         },
@@ -136,7 +98,7 @@ void bind_latent(nb::module_& m) {
             require(int64_t(evidence.size()) == in.n && int64_t(sums.size()) == in.k * width, "the outputs do not fit");
             require(int64_t(near.shape(0)) == (in.n + kGroup - 1) / kGroup && int64_t(near.shape(1)) == in.k,
                     "near does not fit groups of objects and components");
-            const LatentKernels& kernels = choose(level);
+            const LatentKernels& kernels = choose(kLevels, level);
             nb::gil_scoped_release release;
             std::vector<double> scratch(size_t(in.k * kMostLanes)), vectors(size_t(in.k * width * kMostLanes));
             kernels.step(in, refresh, threshold, near.data(), scratch.data(), vectors.data(), evidence.data(), sums.data());
@@ -151,7 +113,7 @@ void bind_latent(nb::module_& m) {
             const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
             require(int64_t(evidence.size()) == in.n && int64_t(means.size()) == in.k * in.r && int64_t(count.size()) == in.k,
                     "evidence, means or count does not fit");
-            const LatentKernels& kernels = choose(level);
+            const LatentKernels& kernels = choose(kLevels, level);
             nb::gil_scoped_release release;
             std::vector<double> scratch(size_t(2 * in.k * kMostLanes));
             kernels.left_out(in, means.data(), count.data(), scratch.data(), evidence.data());
@@ -168,7 +130,7 @@ void bind_latent(nb::module_& m) {
             require(int64_t(mean.size()) == points && int64_t(psi.size()) == points, "mean or psi does not fit values");
             require(int64_t(weight.size()) == n * points && int64_t(scaled.size()) == n * points && int64_t(offset.size()) == n,
                     "the outputs do not fit values");
-            const LatentKernels& kernels = choose(level);
+            const LatentKernels& kernels = choose(kLevels, level);
             nb::gil_scoped_release release;
             kernels.weigh(values.data(), sigma.data(), mean.data(), psi.data(), n, points, weight.data(), scaled.data(), offset.data());
         },

@@ -2,9 +2,6 @@
 // Twin: mixture_logsumexp in badac/_kernels/mixture.py. Shapes are checked in badac/_kernels/mixture.py.
 #include "mixture.hpp"
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,49 +12,20 @@
 #include "aligned.hpp"
 #include "dispatch.hpp"
 #include "mixture_kernel.hpp"
+#include "pair_door.hpp"
 #include "pair_order.hpp"
-#include "threads.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace badac {
 namespace {
-
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
 constexpr double kHalfLog2Pi = 0.91893853320467274178, kLog2E = 1.44269504088896340736;
 // Curves this many nats below the best are left to single precision: 5e-5 of the sum each, known to a ten-thousandth.
 constexpr double kMatters = 10.0;
 constexpr int64_t kObjectsPerBlock = 16, kObjectsToSortFor = 64;
 
-void require(bool holds, const char* what) {
-    if (!holds) throw nb::value_error(what);
-}
+constexpr Levels<MixtureKernels> kLevels = BADAC_LEVELS(mixture_kernels);
 
-const MixtureKernels& choose(const std::string& level) {
-    const std::string name = choose_pair_kernels(level).name;
-#ifdef BADAC_WITH_X86_LEVELS
-    if (name == "avx512") return *mixture_kernels_avx512();
-    if (name == "avx2") return *mixture_kernels_avx2();
-#endif
-    return *mixture_kernels_baseline();
-}
-
-bool interrupted() {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
-}
-
-struct Arrays {
-    int64_t n, k, m;
-    const double *d, *d_sigma, *y, *y_sigma;
-    bool d_shared, y_shared;
-    const double* log_weights;  // (k) or null
-    const int64_t* skip;        // (n) or null
+struct Arrays : PairArrays {
     std::vector<double> object_factor, curve_factor, share;  // components, the widest first
 };
 
@@ -69,9 +37,8 @@ struct Sorted {
 
     Sorted(Arrays& in, int tile) : extra(size_t(in.m), 0.0) {
         if (in.n < kObjectsToSortFor) return;
-        PairArrays pairs{};
-        pairs.n = in.n, pairs.k = in.k, pairs.m = in.m, pairs.d = in.d, pairs.d_sigma = in.d_sigma, pairs.d_sigma_shared = in.d_shared;
-        pairs.y = in.y, pairs.y_sigma = in.y_sigma, pairs.y_sigma_shared = in.y_shared, pairs.extra = extra.data();
+        PairArrays pairs = in;
+        pairs.extra = extra.data(), pairs.log_weights = nullptr, pairs.skip = nullptr;
         const int64_t sample = (std::clamp<int64_t>(in.k / 16, 1, 512) + tile - 1) / tile * tile;
         const std::vector<int32_t> curves = similar_together(pairs, Units(pairs), sample, tile);
         if (curves.empty()) return;
@@ -79,9 +46,9 @@ struct Sorted {
         std::vector<int32_t> objects(static_cast<size_t>(in.n));
         std::iota(objects.begin(), objects.end(), 0);
         d = taken(in.d, objects, points), in.d = d.data();
-        d_sigma = taken(in.d_sigma, in.d_shared ? one : objects, points), in.d_sigma = d_sigma.data();
+        d_sigma = taken(in.d_sigma, in.d_sigma_shared ? one : objects, points), in.d_sigma = d_sigma.data();
         y = taken(in.y, curves, points), in.y = y.data();
-        y_sigma = taken(in.y_sigma, in.y_shared ? one : curves, points), in.y_sigma = y_sigma.data();
+        y_sigma = taken(in.y_sigma, in.y_sigma_shared ? one : curves, points), in.y_sigma = y_sigma.data();
         if (in.log_weights) log_weights = taken(in.log_weights, curves, one), in.log_weights = log_weights.data();
         if (in.skip) {
             std::vector<int64_t> place(curves.size());
@@ -115,7 +82,7 @@ struct Careful {
     // The log density of a single pair; the whole vectors of points by the kernel, the others here.
     double operator()(const Arrays& in, const MixtureKernels& kernels, const MixturePairs& pairs, int64_t curve) {
         const double* y = in.y + curve * in.m;
-        const double* sigma = in.y_sigma + (in.y_shared ? 0 : curve * in.m);
+        const double* sigma = in.y_sigma + (in.y_sigma_shared ? 0 : curve * in.m);
         const int n = int(points.size());
         for (int i = 0; i < n; ++i) {
             const double r = value[i] - y[points[i]], own = sigma[points[i]];
@@ -155,14 +122,14 @@ struct Packed {
             centre[j] = sum / double(in.k);
             for (int64_t i = 0; i < in.k; ++i) {
                 largest = std::max(largest, std::fabs(in.y[i * in.m + j] - centre[j]));
-                const double sigma = in.y_sigma[in.y_shared ? j : i * in.m + j];
+                const double sigma = in.y_sigma[in.y_sigma_shared ? j : i * in.m + j];
                 smallest = std::min(smallest, sigma), largest = std::max(largest, sigma);
             }
             // A power of two, so that scaling costs no digit.
             unit[j] = largest > 0.0 ? std::ldexp(1.0, int(std::ceil(std::log2(largest)))) : 1.0;
             least[j] = (smallest / unit[j]) * (smallest / unit[j]);
         }
-        const int64_t rows = in.y_shared ? 1 : 2;
+        const int64_t rows = in.y_sigma_shared ? 1 : 2;
         data.assign(size_t(n_tiles * in.m * rows * tile), 0.0f);
         for (int64_t t = 0; t < n_tiles; ++t)
             for (int64_t j = 0; j < in.m; ++j)
@@ -170,7 +137,7 @@ struct Packed {
                     const int64_t i = std::min(t * tile + l, in.k - 1);
                     float* at = data.data() + ((t * in.m + j) * rows) * tile + l;
                     at[0] = float((in.y[i * in.m + j] - centre[j]) / unit[j]);
-                    if (!in.y_shared) {
+                    if (!in.y_sigma_shared) {
                         const double sigma = in.y_sigma[i * in.m + j] / unit[j];
                         at[tile] = float(sigma * sigma);
                     }
@@ -180,7 +147,7 @@ struct Packed {
 
 double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, int64_t object, std::vector<float>& scores) {
     const double* d = in.d + object * in.m;
-    const double* d_sigma = in.d_sigma + (in.d_shared ? 0 : object * in.m);
+    const double* d_sigma = in.d_sigma + (in.d_sigma_shared ? 0 : object * in.m);
     Careful careful;
     std::vector<int32_t>& points = careful.points;
     for (int64_t j = 0; j < in.m; ++j)
@@ -188,7 +155,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     for (const int32_t j : points) careful.value.push_back(d[j]), careful.variance.push_back(d_sigma[j] * d_sigma[j]);
     careful.square.resize(points.size()), careful.curve_variance.resize(points.size());
     // With the same errors on both sides, widths (s, t) and (t, s) are one component.
-    bool alike = in.y_shared;
+    bool alike = in.y_sigma_shared;
     for (const int32_t j : points) alike = alike && d_sigma[j] == in.y_sigma[j];
     std::vector<double> object_factor = in.object_factor, curve_factor = in.curve_factor, share = in.share;
     if (alike) {
@@ -211,7 +178,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
         double top = 0.0;
         for (int c = 0; c < n_components; ++c) top += share[c] / std::sqrt(object_factor[c] * a + curve_factor[c] * b);
         highest += std::log(top / unit) - kHalfLog2Pi;
-        if (in.y_shared) {
+        if (in.y_sigma_shared) {
             const double widest = 1.0 / (object_factor[0] * a + curve_factor[0] * b);
             for (int c = 0; c < n_components; ++c) {
                 const double inverse = 1.0 / (object_factor[c] * a + curve_factor[c] * b);
@@ -227,7 +194,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     const MixturePairs pairs{n_components, object_factor.data(), curve_factor.data(), share.data()};
     const MixtureObject seen{int(points.size()), points.data(), value.data(), coefficient.data()};
     const MixtureWidths widths{n_components, fo.data(), fc.data(), fs.data()};
-    const int64_t rows = in.y_shared ? 1 : 2, skip = in.skip ? in.skip[object] : -1;
+    const int64_t rows = in.y_sigma_shared ? 1 : 2, skip = in.skip ? in.skip[object] : -1;
     const double lowest = -std::numeric_limits<double>::infinity();
     auto weight = [&](int64_t i) { return i == skip ? lowest : (in.log_weights ? in.log_weights[i] : 0.0); };
     double heaviest = 0.0;
@@ -239,7 +206,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
         float* out = scores.data() + t * packed.tile;
         // Given up, whatever their weight: all of them together are less than 1e-8 of the sum.
         const double cut = std::isfinite(best) ? best - heaviest - given_up : -3e38;
-        const auto score = in.y_shared ? kernels.score_shared : kernels.score_own;
+        const auto score = in.y_sigma_shared ? kernels.score_shared : kernels.score_own;
         const bool whole = score(seen, widths, packed.data.data() + t * in.m * rows * packed.tile, float(std::max(cut, -3e38)), out);
         for (int l = 0; l < packed.tile && t * packed.tile + l < in.k; ++l) {
             if (!whole || std::isnan(out[l])) {
@@ -282,53 +249,29 @@ void bind_mixture(nb::module_& m) {
         [](Output out, const Matrix& d, const Matrix& d_sigma, const Matrix& y, const Matrix& y_sigma, const Vector& object_factor,
            const Vector& curve_factor, const Vector& share, const nb::object& log_weights, const nb::object& skip, int n_threads,
            const std::string& level) {
-            Arrays in{};
-            in.n = int64_t(d.shape(0)), in.k = int64_t(y.shape(0)), in.m = int64_t(d.shape(1));
-            require(in.k >= 1 && int64_t(y.shape(1)) == in.m && in.m < (int64_t(1) << 24), "y does not fit d");
-            require(int64_t(d_sigma.shape(1)) == in.m && (int64_t(d_sigma.shape(0)) == in.n || d_sigma.shape(0) == 1), "d_sigma does not fit d");
-            require(int64_t(y_sigma.shape(1)) == in.m && (int64_t(y_sigma.shape(0)) == in.k || y_sigma.shape(0) == 1), "y_sigma does not fit y");
+            Arrays in{pair_arrays(d, d_sigma, y, y_sigma), {}, {}, {}};
             require(out.size() == size_t(in.n), "out does not fit d");
             const size_t n_components = share.shape(0);
             require(n_components >= 1 && object_factor.shape(0) == n_components && curve_factor.shape(0) == n_components,
                     "the components do not fit");
-            in.d = d.data(), in.d_sigma = d_sigma.data(), in.d_shared = d_sigma.shape(0) == 1;
-            in.y = y.data(), in.y_sigma = y_sigma.data(), in.y_shared = y_sigma.shape(0) == 1;
             in.object_factor.assign(object_factor.data(), object_factor.data() + n_components);
             in.curve_factor.assign(curve_factor.data(), curve_factor.data() + n_components);
             in.share.assign(share.data(), share.data() + n_components);
-            Vector weights;
-            Indices leave_out;
-            if (!log_weights.is_none()) {
-                weights = nb::cast<Vector>(log_weights);
-                require(int64_t(weights.shape(0)) == in.k, "log_weights does not fit y");
-                in.log_weights = weights.data();
-            }
-            if (!skip.is_none()) {
-                leave_out = nb::cast<Indices>(skip);
-                require(int64_t(leave_out.shape(0)) == in.n, "skip does not fit d");
-                in.skip = leave_out.data();
-            }
-            const MixtureKernels& kernels = choose(level);
-            bool stopped = false;
-            {
-                nb::gil_scoped_release release;
+            const Choice choice(in, log_weights, skip);
+            const MixtureKernels& kernels = choose(kLevels, level);
+            without_gil([&] {
                 const Sorted sorted(in, kernels.tile);
                 const Packed packed(in, kernels.tile);
                 Blocks blocks((in.n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
-                try {
-                    blocks.run(n_threads, [&](Blocks& queue) {
-                        std::vector<float> scores;
-                        for (int64_t block; queue.next(block);)
-                            for (int64_t i = block * kObjectsPerBlock; i < std::min(in.n, (block + 1) * kObjectsPerBlock); ++i) {
-                                queue.check();
-                                out.data()[i] = evidence(in, packed, kernels, i, scores);
-                            }
-                    });
-                } catch (const Interrupted&) {
-                    stopped = true;
-                }
-            }
-            if (stopped) throw nb::python_error();
+                blocks.run(n_threads, [&](Blocks& queue) {
+                    std::vector<float> scores;
+                    for (int64_t block; queue.next(block);)
+                        for (int64_t i = block * kObjectsPerBlock; i < std::min(in.n, (block + 1) * kObjectsPerBlock); ++i) {
+                            queue.check();
+                            out.data()[i] = evidence(in, packed, kernels, i, scores);
+                        }
+                });
+            });
         },
         "out"_a, "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "object_factor"_a, "curve_factor"_a, "share"_a, "log_weights"_a.none(),
         "skip"_a.none(), "n_threads"_a, "level"_a);

@@ -1,9 +1,5 @@
 // The compiled core of badac: arrays in, arrays out. Each kernel has a NumPy twin in badac/_kernels/reference.py.
 // Shapes and types are checked by badac/_kernels/arguments.py before they come here; here they are only made sure of.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-
 #include <chrono>
 #include <string>
 
@@ -11,61 +7,33 @@
 #include "hypothesis.hpp"
 #include "latent.hpp"
 #include "mixture.hpp"
-#include "pair.hpp"
-#include "threads.hpp"
+#include "pair_door.hpp"
 #include "widths.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace badac;
 
 namespace {
 
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-
-void require(bool holds, const char* what) {
-    if (!holds) throw nb::value_error(what);
-}
-
-bool interrupted() {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
-}
-
-badac::PairArrays pair_arrays(const Matrix& d, const Matrix& d_sigma, const Matrix& y, const Matrix& y_sigma, const Vector& extra) {
-    badac::PairArrays in{};
-    in.n = int64_t(d.shape(0)), in.k = int64_t(y.shape(0)), in.m = int64_t(d.shape(1));
-    require(in.k >= 1 && int64_t(y.shape(1)) == in.m && in.m < (int64_t(1) << 24), "y does not fit d");
-    require(int64_t(d_sigma.shape(1)) == in.m && (int64_t(d_sigma.shape(0)) == in.n || d_sigma.shape(0) == 1), "d_sigma does not fit d");
-    require(int64_t(y_sigma.shape(1)) == in.m && (int64_t(y_sigma.shape(0)) == in.k || y_sigma.shape(0) == 1), "y_sigma does not fit y");
+PairArrays with_extra(PairArrays in, const Vector& extra) {
     require(int64_t(extra.shape(0)) == in.m, "extra_variance does not fit d");
-    in.d = d.data(), in.d_sigma = d_sigma.data(), in.d_sigma_shared = d_sigma.shape(0) == 1;
-    in.y = y.data(), in.y_sigma = y_sigma.data(), in.y_sigma_shared = y_sigma.shape(0) == 1;
     in.extra = extra.data();
     return in;
 }
 
-// Run without the GIL; an interrupt leaves Python's own exception set.
+// Run without the GIL; a pair without any variance is told with its place.
 template <class Kernel>
 nb::dict run(const Kernel& kernel) {
-    badac::PairReport report;
+    PairReport report;
     std::string problem;
-    bool stopped = false;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         try {
             report = kernel();
-        } catch (const badac::Interrupted&) {
-            stopped = true;
-        } catch (const badac::ZeroVariance& at) {
+        } catch (const ZeroVariance& at) {
             problem = "a pair needs a variance: the sigmas of object " + std::to_string(at.object) + " and curve " +
                       std::to_string(at.curve) + " are both zero at point " + std::to_string(at.point) +
                       " and extra_variance is zero there. Give one of them an error, or an extra_variance.";
         }
-    }
-    if (stopped) throw nb::python_error();
+    });
     if (!problem.empty()) throw nb::value_error(problem.c_str());
     nb::dict out;
     out["screened"] = report.screened;
@@ -79,14 +47,14 @@ nb::dict run(const Kernel& kernel) {
 
 NB_MODULE(_core, m) {
     m.attr("abi") = 2;
-    badac::bind_hypothesis(m);
-    badac::bind_latent(m);
-    badac::bind_mixture(m);
-    badac::bind_widths(m);
+    bind_hypothesis(m);
+    bind_latent(m);
+    bind_mixture(m);
+    bind_widths(m);
 
     m.def("levels", [] {
         nb::list names;
-        for (const badac::PairKernels* level : badac::available_pair_kernels()) names.append(nb::str(level->name));
+        for (const PairKernels* level : available_pair_kernels()) names.append(nb::str(level->name));
         return names;
     });
 
@@ -95,25 +63,14 @@ NB_MODULE(_core, m) {
         [](Output out, const Matrix& d, const Matrix& d_sigma, const Matrix& y, const Matrix& y_sigma, const Vector& extra,
            const nb::object& log_weights, const nb::object& skip, int n_threads, bool screen, int64_t objects_per_block,
            int64_t curves_per_block, const std::string& level) {
-            badac::PairArrays in = pair_arrays(d, d_sigma, y, y_sigma, extra);
+            PairArrays in = with_extra(pair_arrays(d, d_sigma, y, y_sigma), extra);
             require(out.size() == size_t(in.n), "out does not fit d");
-            Vector weights;
-            Indices leave_out;
-            if (!log_weights.is_none()) {
-                weights = nb::cast<Vector>(log_weights);
-                require(int64_t(weights.shape(0)) == in.k, "log_weights does not fit y");
-                in.log_weights = weights.data();
-            }
-            if (!skip.is_none()) {
-                leave_out = nb::cast<Indices>(skip);
-                require(int64_t(leave_out.shape(0)) == in.n, "skip does not fit d");
-                in.skip = leave_out.data();
-            }
-            const badac::PairKernels& kernels = badac::choose_pair_kernels(level);
-            badac::PairOptions options;
+            const Choice choice(in, log_weights, skip);
+            const PairKernels& kernels = choose_pair_kernels(level);
+            PairOptions options;
             options.n_threads = n_threads, options.screen = screen, options.interrupted = interrupted;
             options.objects_per_block = objects_per_block, options.curves_per_block = curves_per_block;
-            return run([&] { return badac::pair_logsumexp(in, kernels, options, out.data()); });
+            return run([&] { return pair_logsumexp(in, kernels, options, out.data()); });
         },
         "out"_a, "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "extra_variance"_a, "log_weights"_a.none(), "skip"_a.none(), "n_threads"_a,
         "screen"_a, "objects_per_block"_a, "curves_per_block"_a, "level"_a);
@@ -122,12 +79,12 @@ NB_MODULE(_core, m) {
         "pair_log_match",
         [](Output out, const Matrix& d, const Matrix& d_sigma, const Matrix& y, const Matrix& y_sigma, const Vector& extra, int n_threads,
            const std::string& level) {
-            const badac::PairArrays in = pair_arrays(d, d_sigma, y, y_sigma, extra);
+            const PairArrays in = with_extra(pair_arrays(d, d_sigma, y, y_sigma), extra);
             require(out.size() == size_t(in.n * in.k), "out does not fit d and y");
-            const badac::PairKernels& kernels = badac::choose_pair_kernels(level);
-            badac::PairOptions options;
+            const PairKernels& kernels = choose_pair_kernels(level);
+            PairOptions options;
             options.n_threads = n_threads, options.interrupted = interrupted;
-            return run([&] { return badac::pair_log_match(in, kernels, options, out.data()); });
+            return run([&] { return pair_log_match(in, kernels, options, out.data()); });
         },
         "out"_a, "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "extra_variance"_a, "n_threads"_a, "level"_a);
 
@@ -135,7 +92,7 @@ NB_MODULE(_core, m) {
     m.def(
         "multiply_add_ns",
         [](const std::string& level) {
-            const badac::PairKernels& kernels = badac::choose_pair_kernels(level);
+            const PairKernels& kernels = choose_pair_kernels(level);
             nb::gil_scoped_release release;
             double best = 1e9;
             for (int repeat = 0; repeat < 20; ++repeat) {

@@ -11,6 +11,7 @@
 #include "pair_curves.hpp"
 #include "pair_objects.hpp"
 #include "pair_order.hpp"
+#include "pair_screening.hpp"
 #include "pair_units.hpp"
 #include "threads.hpp"
 
@@ -30,33 +31,6 @@ struct Span {
     T* begin() const { return first; }
     T* end() const { return last; }
 };
-
-// What screening may change in a log-sum, in nats: 1e-9 of its size, but never below 1e-12. The size is known from the reference and
-// the number of curves, as far as it can still rise: should it rise more, then what was left in float before counts for nothing.
-double tolerance(const Evidence& e, double log_k, bool equal_weights) {
-    const double low = e.reference + e.constant - (equal_weights ? log_k : 0.0), high = low + log_k + 15.0;
-    return 1e-9 * std::max({low, -high, 1e-3});
-}
-
-// Which scores in float are good enough to be summed as they are.
-//
-// Let u = 2^-24, the rounding of r_j be at most q_j standard deviations, and C the chi^2 of a pair. Its score in float is within
-//     error = 1/2 (value + 4 sqrt(2 m + 16) u C) + 4 sqrt(3 m + 16) u
-//     value = the smaller of 2 sqrt(C sum q_j^2) (Cauchy-Schwarz) and 7 sqrt(C max q_j^2), plus sum q_j^2
-// of the truth. The constants take the roundings of different operations as independent, and 14 or more of their standard deviations:
-// what is seen in a billion pairs is a third of it. Curves that stay in float with a mass F, relative to the best curve, change the
-// log-sum by at most F (exp(error) - 1) / (the sum, at least 1), which must stay within the tolerance.
-Screening screen(const Evidence& e, int n_points, double log_k, double max_log_weight, double allowed) {
-    const double u = 0x1p-24, m = n_points;
-    const double deepest = log_k - std::log(allowed);  // nothing counts below
-    const double best = e.reference - e.float_shift;
-    const double c = std::max(0.0, 2.0 * (deepest - best + max_log_weight) - e.float_log_v_floor);
-    const double value = std::min(2.0 * std::sqrt(c * e.value_error), 7.0 * std::sqrt(c * e.worst_value_error)) + e.value_error;
-    const double error = 0.5 * (value + 4.0 * std::sqrt(2.0 * m + 16.0) * u * c) + 4.0 * std::sqrt(3.0 * m + 16.0) * u +
-                         4.0 * u * (std::fabs(best) + deepest);
-    const double change = std::expm1(std::max(error, allowed));
-    return {e.reference, error, allowed / change, log_k + std::log(change / allowed)};
-}
 
 // Where fractions of one type are kept for a few packs and one block of curves, and one object's scores that count.
 template <class T>

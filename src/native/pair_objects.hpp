@@ -11,7 +11,7 @@ namespace badac {
 
 enum class Mode { screen, tiles, rows, careful };
 
-// How far a score in float can be trusted, for one object and its best curve so far (see `screen` in pair.cpp).
+// How far a score in float can be trusted, for one object and its best curve so far (see pair_screening.hpp).
 struct Screening {
     double reference, error, allowed_mass;
     double safe_depth;  // so far below the best that even a whole block of curves stays within its share

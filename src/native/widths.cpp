@@ -1,47 +1,21 @@
 // Points of several Gaussian widths seen through a factor model, object by object. Twin: badac/_kernels/widths.py.
 #include "widths.hpp"
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "aligned.hpp"
 #include "dispatch.hpp"
-#include "threads.hpp"
+#include "door.hpp"
 #include "widths_kernel.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace badac {
 namespace {
 
-using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-
 constexpr int64_t kObjectsPerBlock = 64;
 
-void require(bool holds, const char* what) {
-    if (!holds) throw nb::value_error(what);
-}
-
-const WidthsKernels& choose(const std::string& level) {
-    const std::string name = choose_pair_kernels(level).name;
-#ifdef BADAC_WITH_X86_LEVELS
-    if (name == "avx512") return *widths_kernels_avx512();
-    if (name == "avx2") return *widths_kernels_avx2();
-#endif
-    return *widths_kernels_baseline();
-}
-
-bool interrupted() {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
-}
+constexpr Levels<WidthsKernels> kLevels = BADAC_LEVELS(widths_kernels);
 
 // The model with its factors turned, so that points lie side by side.
 struct Model {
@@ -74,24 +48,14 @@ struct Model {
     }
 };
 
-// One object after the other, without the GIL; an interrupt leaves Python's own exception set.
+// Run body(object, work) on one object after the other.
 template <class Body>
 void run(int64_t n, int64_t work_size, const Body& body) {
-    bool stopped = false;
-    {
-        nb::gil_scoped_release release;
-        Blocks blocks((n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
-        try {
-            blocks.run(1, [&](Blocks& queue) {
-                AlignedVector<double> work(static_cast<size_t>(work_size));
-                for (int64_t block; queue.next(block);)
-                    for (int64_t i = block * kObjectsPerBlock; i < std::min(n, (block + 1) * kObjectsPerBlock); ++i) body(i, work.data());
-            });
-        } catch (const Interrupted&) {
-            stopped = true;
-        }
-    }
-    if (stopped) throw nb::python_error();
+    over_objects(n, kObjectsPerBlock, 1, [&] {
+        return [&, work = AlignedVector<double>(size_t(work_size))](int64_t first, int64_t last) mutable {
+            for (int64_t i = first; i < last; ++i) body(i, work.data());
+        };
+    });
 }
 
 }  // namespace
@@ -103,7 +67,7 @@ void bind_widths(nb::module_& m) {
         "widths_posterior",
         [](Output weight, Output squared, const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi,
            const Vector& share, const Vector& scale, int max_steps, double tolerance, const std::string& level) {
-            const WidthsKernels& kernels = choose(level);
+            const WidthsKernels& kernels = choose(kLevels, level);
             const Model model(residual, sigma, factors, psi, share, scale, kernels.group);
             require(weight.size() == residual.size() && squared.size() == residual.size(), "the results do not fit residual");
             const int64_t width = model.in.m;
@@ -118,7 +82,7 @@ void bind_widths(nb::module_& m) {
         "widths_log_likelihood",
         [](Output out, const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi, const Vector& share,
            const Vector& scale, const Cube& positions, const std::string& level) {
-            const WidthsKernels& kernels = choose(level);
+            const WidthsKernels& kernels = choose(kLevels, level);
             const Model model(residual, sigma, factors, psi, share, scale, kernels.group);
             const int64_t count = int64_t(positions.shape(1)), r = model.in.r, width = model.in.m;
             require(positions.shape(0) == residual.shape(0) && int64_t(positions.shape(2)) == r, "positions do not fit residual");

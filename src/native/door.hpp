@@ -1,0 +1,60 @@
+// The door to Python: what arrays look like there, and how work leaves the interpreter alone while it runs.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "threads.hpp"
+
+namespace badac {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+// Shapes and types are checked in Python, with messages for people; here they are only made sure of.
+inline void require(bool holds, const char* what) {
+    if (!holds) throw nb::value_error(what);
+}
+
+inline bool interrupted() {
+    nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Run without the GIL; an interrupt leaves Python's own exception set.
+template <class Body>
+void without_gil(const Body& body) {
+    bool stopped = false;
+    {
+        nb::gil_scoped_release release;
+        try {
+            body();
+        } catch (const Interrupted&) {
+            stopped = true;
+        }
+    }
+    if (stopped) throw nb::python_error();
+}
+
+// Run work(first, last) on blocks of objects. `worker()` makes the work, once a thread: what it holds is that thread's own.
+template <class Worker>
+void over_objects(int64_t n, int64_t per_block, int n_threads, const Worker& worker) {
+    without_gil([&] {
+        Blocks blocks((n + per_block - 1) / per_block, interrupted);
+        blocks.run(n_threads, [&](Blocks& queue) {
+            auto work = worker();
+            for (int64_t block; queue.next(block);) work(block * per_block, std::min(n, (block + 1) * per_block));
+        });
+    });
+}
+
+}  // namespace badac
