@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from badac.cli.options import Columns, Errors, ErrorsChoice, Json, Label, Seed, read_labelled, roles
-from badac.cli.speech import note, plainly, print_json, step, to_stdout
+from badac.cli.speech import plainly, step, tell
 
 
 def diagnose(
@@ -47,11 +47,4 @@ def diagnose(
             from badac.plots import DiagnosisDisplay
 
             draw(DiagnosisDisplay(found.edges, found.density, f"noise: {found.best}"), output)
-        if as_json:
-            print_json({"schema": "badac.diagnose/1", **found.numbers()})
-            return
-        console = to_stdout()
-        for line in found.lines():
-            console.print(line, highlight=False, soft_wrap=True, markup=False)
-        if output is not None:
-            note(f"Figure: {output}")
+        tell("diagnose", found, output, as_json=as_json)

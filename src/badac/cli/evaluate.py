@@ -24,7 +24,7 @@ from badac.cli.options import (
     read_labelled,
     roles,
 )
-from badac.cli.speech import counting, note, plainly, print_json, step, to_stdout
+from badac.cli.speech import counting, plainly, step, tell
 
 
 def evaluate(
@@ -94,11 +94,4 @@ def evaluate(
             from badac.cli.drawing import draw
 
             draw(found.calibration, output)
-        if as_json:
-            print_json({"schema": "badac.evaluate/1", **found.numbers()})
-            return
-        console = to_stdout()
-        for line in found.lines():
-            console.print(line, highlight=False, soft_wrap=True, markup=False)
-        if output is not None:
-            note(f"Figure: {output}")
+        tell("evaluate", found, output, as_json=as_json)

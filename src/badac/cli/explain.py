@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from badac.cli.options import Jobs, Json, load_model
-from badac.cli.speech import note, plainly, print_json, step, to_stdout, waiting
+from badac.cli.speech import plainly, step, tell, waiting
 
 
 def explain(
@@ -45,11 +45,4 @@ def explain(
             from badac.cli.drawing import draw
 
             draw(found.display, output)
-        if as_json:
-            print_json({"schema": "badac.explain/1", **found.numbers()})
-            return
-        console = to_stdout()
-        for line in found.lines():
-            console.print(line, highlight=False, soft_wrap=True, markup=False)
-        if output is not None:
-            note(f"Figure: {output}")
+        tell("explain", found, output, as_json=as_json)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
+from typing import Any, Protocol
 
 import typer
 from rich.console import Console
@@ -140,6 +142,28 @@ def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(round(seconds), 1)} s"
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class Finding(Protocol):
+    """What a verb found, for scripts and for people."""
+
+    def numbers(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+
+    def lines(self) -> list[str]:
+        """Return it in words."""
+
+
+def tell(verb: str, found: Finding, figure: Path | None, *, as_json: bool) -> None:
+    """Print what a verb found, and say where the figure is if there is one."""
+    if as_json:
+        print_json({"schema": f"badac.{verb}/1", **found.numbers()})
+        return
+    console = to_stdout()
+    for line in found.lines():
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+    if figure is not None:
+        note(f"Figure: {figure}")
 
 
 def print_json(value: object) -> None:
