@@ -41,7 +41,7 @@ import pandas as pd
 
 from badac import BADACClassifier, Measurements
 from badac.dask import cluster, fit, rank_files
-from badac.dask.files import keep_parts
+from badac.dask.parts import keep_parts
 from badac.dask.pieces import ROWS_PER_PIECE
 from badac.job import Layout
 

@@ -15,7 +15,7 @@ from surveys import curves, frame_of
 
 from badac import BADACClassifier, Measurements
 from badac.dask import cluster, rank_files
-from badac.dask.files import BAD_ROWS, Part, Run, judge_piece, keep_parts
+from badac.dask.parts import BAD_ROWS, Part, Run, judge_piece, keep_parts
 from badac.dask.pieces import Piece, files_of, pieces
 from badac.job import Layout, Record, rank_file
 from badac.job.record import versions

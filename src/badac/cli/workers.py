@@ -86,6 +86,6 @@ def rank_on_cluster(
 def keep_parts(found: Found, output: Path) -> None:
     """Move the verdicts of all objects, a file for each part of the data, into the folder of the results."""
     if found.parts:
-        from badac.dask.files import keep_parts
+        from badac.dask.parts import keep_parts
 
         keep_parts(found, output)

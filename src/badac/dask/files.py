@@ -1,137 +1,46 @@
 """Files to files on a cluster: judge every piece of a survey, then one ranking of all of them.
 
-Each piece is judged by some worker, which writes the verdicts under a temporary name and renames the file: a part is whole or
-absent. A run that was interrupted, for whatever reason, takes up the parts that are there and judges the pieces that lack one;
-the parts' folder is named after model, data and settings, so parts of another run are never mixed in. The ranking and the list
-of discoveries come from the parts by a tree reduction (`badac.dask.reduction`). Workers and the caller must see the same
-folders.
+Each piece is judged by some worker, which leaves a part (`badac.dask.parts`). A run that was interrupted, for whatever reason,
+takes up the parts that are there and judges the pieces that lack one. The ranking and the list of discoveries come from the
+parts by a tree reduction (`badac.dask.reduction`). Workers and the caller must see the same folders.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import dask
-import joblib
 import numpy as np
 from dask import delayed
 
 from badac.dask import reduction
-from badac.dask.pieces import Piece, bad_rows, pieces, refuse
+from badac.dask.parts import (
+    BAD_ROWS,
+    Part,
+    Run,
+    judge_piece,
+    list_bad_rows,
+    part_at,
+    parts_folder,
+    verdicts_in,
+)
+from badac.dask.pieces import Piece, bad_rows, pieces
 from badac.data import Catalogue
-from badac.data.files import needs
 from badac.data.measurements import concatenate
 from badac.estimators import BADACClassifier
 from badac.job.layout import Layout
 from badac.job.ranking import Found
-from badac.job.record import Record
-from badac.job.scoring import Verdicts, score_batch
-from badac.partition import BadRows, identity, lean
+from badac.job.record import layout_of
+from badac.job.scoring import Verdicts
+from badac.partition import identity, lean
 
 ON_ERROR = ("stop", "report")
-BAD_ROWS = "bad_rows.csv"
-_KEY = b"badac"
 _SHOWN = 20
 _RANKED = 10_000_000
-
-
-@dataclass(frozen=True)
-class Part:
-    """A piece that was judged: what its file says of itself.
-
-    Attributes
-    ----------
-    number, n_objects, n_bad : int
-        Of the piece, its judged objects and the rows that were left out.
-    recognised : str
-    notes : tuple of str
-    failure : str
-        Why nothing of the piece could be judged, if so.
-    """
-
-    number: int
-    n_objects: int = 0
-    n_bad: int = 0
-    recognised: str = ""
-    notes: tuple[str, ...] = ()
-    failure: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What to judge, and how.
-
-    Attributes
-    ----------
-    layout : Layout
-    folder : str
-        Of the parts.
-    on_error : {"stop", "report"}
-        Whether a row that cannot be used ends the run, or is left out and listed.
-    n_rows : int, optional
-        Rows judged at a time.
-    """
-
-    layout: Layout
-    folder: str
-    on_error: str = "stop"
-    n_rows: int | None = None
-
-    def part(self, number: int) -> Path:
-        return Path(self.folder) / f"part-{number:06d}.parquet"
-
-    def bad(self, number: int) -> Path:
-        return Path(self.folder) / f"bad-{number:06d}.csv"
-
-
-def judge_piece(model: BADACClassifier, piece: Piece, run: Run) -> Part:
-    """Judge one piece and write its part; a pure function but for the files."""
-    try:
-        return _judge_piece(model, piece, run)
-    except BadRows:
-        raise
-    except Exception as error:
-        message = str(error) if str(piece) in str(error) else f"{piece}: {error}"
-        if run.on_error == "stop":
-            raise RuntimeError(message) from error
-        return Part(piece.number, failure=message)
-
-
-def _judge_piece(model: BADACClassifier, piece: Piece, run: Run) -> Part:
-    pandas = needs("pandas", "A table of verdicts")
-    verdicts: list[Verdicts] = []
-    listed: list[tuple[Any, int, str]] = []
-    notes: dict[str, None] = {}
-    recognised = ""
-    for frame, batch in piece.batches(run.layout, run.n_rows):
-        bad = bad_rows(frame, run.layout)
-        if bad:
-            if run.on_error == "stop":
-                refuse(bad, frame, piece)
-            listed += [(batch.ids[row], int(frame.index[row]), reason) for row, reason in bad.items()]
-            kept = np.setdiff1d(np.arange(len(frame)), list(bad))
-            if not kept.size:
-                continue
-            batch = batch[kept]
-        recognised = recognised or batch.recognised
-        if not bad:
-            notes |= dict.fromkeys(str(batch.losses).splitlines())
-        verdicts.append(score_batch(model, batch))
-    notes.pop("nothing left out", None)
-    if listed:
-        table = pandas.DataFrame(listed, columns=["object", "row", "reason"])
-        table.insert(0, "file", Path(piece.path).name)
-        _whole(run.bad(piece.number), lambda path: table.to_csv(path, index=False))
-    part = Part(piece.number, sum(map(len, verdicts)), len(listed), recognised, tuple(notes))
-    _write_part(verdicts, model, part, run.part(piece.number))
-    return part
 
 
 def rank_files(
@@ -184,9 +93,7 @@ def rank_files(
     """
     if on_error not in ON_ERROR:
         raise ValueError(f"`on_error` must be one of {', '.join(ON_ERROR)}: got {on_error!r}.")
-    record = Record.of(model)
-    if layout is None:
-        layout = Layout() if record is None else record.layout
+    layout = layout_of(model) if layout is None else layout
     start = perf_counter()
     found = pieces(path, layout)
     parts = parts_folder(model, found, layout, on_error, folder)
@@ -195,7 +102,7 @@ def rank_files(
     judged = _judge_all(lean(model), found, run, client, done)
     if not any(part.n_objects for part in judged):
         raise ValueError(f"no object of {path} could be judged. {judged[0].failure}")
-    _list_bad_rows(judged, found, run)
+    list_bad_rows(judged, found, run)
     table, keep = verdicts_in(run, judged), reduction.Strangest(n_ranked)
     tally, top, called = client.gather(
         client.compute(
@@ -232,45 +139,13 @@ def rank_files(
     )
 
 
-def parts_folder(
-    model: BADACClassifier,
-    found: list[Piece],
-    layout: Layout,
-    on_error: str,
-    folder: str | os.PathLike[str],
-) -> Path:
-    """Return where the parts are kept: beside the results, under a name that tells model, data and settings."""
-    data = [(piece, os.path.getsize(piece.path), os.stat(piece.path).st_mtime_ns) for piece in found]
-    name = joblib.hash((identity(model), data, layout, on_error))[:12]
-    target = Path(folder).absolute()
-    return target.parent / f".{target.name}.parts-{name}"
-
-
-def verdicts_in(run: Run, judged: list[Part]) -> Any:
-    """Return the parts as a lazy frame, a partition each, with the number of the piece."""
-    import dask.dataframe
-
-    paths = [str(run.part(part.number)) for part in judged if part.n_objects]
-    return dask.dataframe.from_map(_read_part, paths, meta=_read_part(paths[0])[:0], enforce_metadata=False)
-
-
-def keep_parts(found: Found, folder: Path) -> None:
-    """Move the complete parts into the folder of the results."""
-    parts = Path(found.parts)
-    if (parts / BAD_ROWS).exists():
-        shutil.move(parts / BAD_ROWS, folder / BAD_ROWS)
-    for bad in parts.glob("bad-*.csv"):
-        bad.unlink()
-    shutil.move(parts, folder / "verdicts")
-
-
 def _judge_all(
     model: BADACClassifier, found: list[Piece], run: Run, client: Any, done: Callable[[int], None]
 ) -> list[Part]:
     """Judge the pieces that lack a part; stop at the first error, and leave what is finished."""
     from distributed import as_completed
 
-    judged = {piece.number: part for piece in found if (part := _part_at(run.part(piece.number), piece))}
+    judged = {piece.number: part for piece in found if (part := part_at(run.part(piece.number), piece))}
     done(sum(part.n_objects for part in judged.values()))
     wanted = [piece for piece in found if piece.number not in judged]
     node = delayed(model, name=f"badac-ready-{identity(model)}", traverse=False)
@@ -286,53 +161,6 @@ def _judge_all(
     finally:
         client.cancel(futures)
     return [judged[piece.number] for piece in found]
-
-
-def _part_at(path: Path, piece: Piece) -> Part | None:
-    """Return what a part's file says of itself; None if there is none."""
-    if not path.exists():
-        return None
-    parquet = needs("pyarrow.parquet", "Parts")
-    kept = json.loads(parquet.read_schema(path).metadata[_KEY])
-    return Part(piece.number, kept["n_objects"], kept["n_bad"], kept["recognised"], tuple(kept["notes"]))
-
-
-def _write_part(verdicts: list[Verdicts], model: BADACClassifier, part: Part, path: Path) -> None:
-    pyarrow = needs("pyarrow", "Parts")
-    parquet = needs("pyarrow.parquet", "Parts")
-    columns: dict[str, Any] = {}
-    if verdicts:
-        names = ("ids", "proba", "anomaly_proba", "pvalue", "score")
-        whole = Verdicts(*(np.concatenate([getattr(one, name) for one in verdicts]) for name in names))
-        columns = whole.columns(model.classes_)
-        columns["row"] = np.arange(len(whole))
-        del columns["rank"]
-    kept = {
-        "n_objects": part.n_objects,
-        "n_bad": part.n_bad,
-        "recognised": part.recognised,
-        "notes": part.notes,
-    }
-    table = pyarrow.table({name: pyarrow.array(column) for name, column in columns.items()})
-    table = table.replace_schema_metadata({_KEY: json.dumps(kept).encode()})
-    _whole(path, lambda temporary: parquet.write_table(table, temporary))
-
-
-def _whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file under another name, then rename it. Two workers may do the same piece: the names differ by process."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _read_part(path: str) -> Any:
-    pandas = needs("pandas", "A table of verdicts")
-    frame = pandas.read_parquet(path)
-    frame["piece"] = int(Path(path).stem.split("-")[1])
-    return frame
 
 
 def _called(frame: Any) -> dict[Any, int]:
@@ -380,17 +208,3 @@ def _reread(top: Any, found: list[Piece], run: Run) -> Catalogue:
         bands=first.bands,
         features=first.features,
     )
-
-
-def _list_bad_rows(judged: list[Part], found: list[Piece], run: Run) -> None:
-    """Put the bad rows of all pieces into one file; a piece that failed altogether has one line."""
-    pandas = needs("pandas", "A list of bad rows")
-    tables = [pandas.read_csv(run.bad(part.number)) for part in judged if part.n_bad]
-    tables += [
-        pandas.DataFrame({"file": [Path(found[part.number].path).name], "reason": [part.failure]})
-        for part in judged
-        if part.failure
-    ]
-    if tables:
-        whole = pandas.concat(tables)[["file", *(["object", "row"] if "row" in tables[0] else []), "reason"]]
-        _whole(Path(run.folder) / BAD_ROWS, lambda path: whole.to_csv(path, index=False))

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from badac.data import Catalogue
 from badac.data.files import read_frame
 from badac.estimators import BADACClassifier
-from badac.job.layout import Layout
 from badac.job.learning import Settings, cross_validate, validation_rows
-from badac.job.record import CrossValidation, Record
+from badac.job.record import CrossValidation, Record, layout_of
 from badac.job.scoring import Verdicts, merge, score_batch
 from badac.job.training import Training, label_column
 from badac.metrics import DetectionSummary, detection_summary
@@ -112,8 +111,7 @@ def on_labelled(
     done: Callable[[int], None] = lambda n: None,
 ) -> Evaluation:
     """Judge a model by a labelled table; labels that it does not know are anomalies."""
-    record = Record.of(model)
-    layout = Layout() if record is None else record.layout
+    record, layout = Record.of(model), layout_of(model)
     frame = read_frame(path)
     names = [str(name) for name in frame.columns]
     wanted = label or (record.label if record is not None and record.label in names else None)

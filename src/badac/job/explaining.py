@@ -14,8 +14,7 @@ from badac.data import Catalogue
 from badac.estimators import BADACClassifier
 from badac.explain import Explanation
 from badac.job.batches import batches
-from badac.job.layout import Layout
-from badac.job.record import Record
+from badac.job.record import layout_of
 from badac.job.scoring import Verdicts, score_batch
 from badac.plots import ObjectDisplay
 
@@ -107,9 +106,8 @@ class Explained:
 
 def find_object(model: BADACClassifier, path: str | os.PathLike[str], name: str) -> Catalogue:
     """Return the object of that name from a file, reading no further than it."""
-    record = Record.of(model)
     near: list[str] = []
-    for batch in batches(path, Layout() if record is None else record.layout):
+    for batch in batches(path, layout_of(model)):
         names = batch.ids.astype(str)
         rows = np.flatnonzero(names == name)
         if rows.size:

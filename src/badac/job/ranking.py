@@ -15,7 +15,7 @@ from badac.data import Catalogue
 from badac.estimators import BADACClassifier
 from badac.job.batches import batches
 from badac.job.layout import Layout
-from badac.job.record import Record
+from badac.job.record import layout_of
 from badac.job.scoring import Verdicts, merge, score_batch, strangest
 from badac.pvalues import discoveries, expected_false_alarms
 
@@ -131,9 +131,7 @@ def rank_file(
     command : str
         What the user typed, for the report.
     """
-    record = Record.of(model)
-    if layout is None:
-        layout = Layout() if record is None else record.layout
+    layout = layout_of(model) if layout is None else layout
     start = perf_counter()
     parts: list[Verdicts] = []
     kept: tuple[Catalogue, Any] | None = None

@@ -217,6 +217,12 @@ class Record:
         )
 
 
+def layout_of(model: BADACClassifier) -> Layout:
+    """Return how tables are laid out for a model: as its training was."""
+    record = Record.of(model)
+    return Layout() if record is None else record.layout
+
+
 def versions() -> dict[str, str]:
     """Return the versions that results depend on."""
     out = {"python": platform.python_version()}

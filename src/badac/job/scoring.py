@@ -7,7 +7,7 @@ needs of an object is a handful of numbers; the objects themselves are not kept,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,12 @@ class Verdicts:
     anomaly_proba: FloatArray
     pvalue: FloatArray
     score: FloatArray
+
+    @classmethod
+    def together(cls, parts: Sequence[Verdicts]) -> Verdicts:
+        """Return all of several, one after the other."""
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -96,8 +102,7 @@ def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
 
 def merge(parts: Sequence[Verdicts]) -> Verdicts:
     """Put the verdicts of all batches together, strangest first; ties keep the order of the file."""
-    names = ("ids", "proba", "anomaly_proba", "pvalue", "score")
-    whole = Verdicts(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    whole = Verdicts.together(parts)
     return whole.take(strangest_first(whole.score))
 
 
