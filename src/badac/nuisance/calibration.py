@@ -23,7 +23,7 @@ from scipy.stats import norm
 from badac._kernels.latent import pack, unpack
 from badac.classes.instances import Instances
 from badac.classes.model import ClassModel, FloatArray, Surroundings
-from badac.classes.parametric.importance import IntArray, integrate
+from badac.classes.parametric.importance import integrate
 from badac.classes.parametric.parametric import Parametric
 from badac.classes.population.bandwidth import Curves
 from badac.classes.population.elimination import eliminate
@@ -34,6 +34,7 @@ from badac.classes.population.population import Population
 from badac.classes.population.sites import see
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
+from badac.data.validation import IntArray
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import LinkedNoise, Noise
 from badac.nuisance.model import left_out

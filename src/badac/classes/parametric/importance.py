@@ -4,33 +4,29 @@
 
 First, points of the prior itself (Sobol's, the same for all objects). Where the likelihood is so narrow that few of them
 count, each object gets Gaussian proposals of its own: damped Newton steps from the best point find a top and its width
-(Laplace), then the points of that Gaussian improve it, with the likelihood raised to a power small enough that enough of them
-count until the power is one (population Monte Carlo with tempering). Points of the prior that count although they are far from
-the proposal start another one. The last points are drawn from the proposals, half of them twice as wide, and all of them, the
-prior's included, are weighed by the mixture that they come from (the balance heuristic), so that what the proposals miss
-still counts with its prior points. The effective sample size ``(sum w)^2 / sum w^2`` says how far to trust it.
+(`badac.classes.parametric.climb`), then the points of that Gaussian improve it, with the likelihood raised to a power small
+enough that enough of them count until the power is one (population Monte Carlo with tempering). Points of the prior that count
+although they are far from the proposal start another one. The last points are drawn from the proposals, half of them twice as
+wide, and all of them, the prior's included, are weighed by the mixture that they come from (the balance heuristic), so that
+what the proposals miss still counts with its prior points. The effective sample size ``(sum w)^2 / sum w^2`` says how far to
+trust it.
 
 Any prior with a quantile function becomes ``N(0, I)`` by ``theta = quantile(Phi(z))``, so nothing else is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 from scipy.stats import norm, qmc
 
 from badac.classes.model import FloatArray
+from badac.classes.parametric.climb import LOG_2PI, LogLikelihood, climb, log_normal
+from badac.data.validation import IntArray
 
-IntArray = npt.NDArray[np.int64]
-# log P(d | z) of the objects with the given indices, at points (s, p) for all or (rows, s, p) of their own -> (rows, s).
-LogLikelihood = Callable[[IntArray, FloatArray], FloatArray]
-
-_LOG_2PI = float(np.log(2.0 * np.pi))
 _ROUNDS = 12
 _WIDTHS = (1.1, 2.2)
 _FAR = 1e4
@@ -39,9 +35,6 @@ _PEAKS = 4
 _MISSED = 1e-3
 _WIDE = 3.0
 _NEAR = 25.0
-_CLIMBS = 30
-_STEP = 0.1
-_DAMPINGS = (1.0, 1e2, 1e4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +99,10 @@ def _refine(
     wide = _WIDE * prior[: n_prior // 4]
     search = np.concatenate([prior, wide])
     values = np.concatenate([found, log_likelihood(rows, wide)], axis=1)
-    log_prior = _log_normal(search)
+    log_prior = log_normal(search)
     log_share = np.full(len(search), -np.log(n_prior))
     log_share[n_prior:] = (
-        log_prior[n_prior:] - _log_normal(prior[: len(wide)]) + p * np.log(_WIDE) - np.log(len(wide))
+        log_prior[n_prior:] - log_normal(prior[: len(wide)]) + p * np.log(_WIDE) - np.log(len(wide))
     )
     start = (values + log_prior).argmax(axis=1)
     centres, roots = np.empty((n, 0, p)), np.empty((n, 0, p, p))
@@ -146,7 +139,7 @@ def settle(
     for _ in range(_ROUNDS):
         points = np.clip(centre[active, None] + steps @ root[active].transpose(0, 2, 1), -_FAR, _FAR)
         values = log_likelihood(rows[active], points)
-        log_ratio = _log_normal(points) - _log_gaussian(points, centre[active], root[active])
+        log_ratio = log_normal(points) - _log_gaussian(points, centre[active], root[active])
         reached, size = _power(values, log_ratio)
         made = _proposal(values, points, log_ratio, reached)
         possible = np.isfinite(values).any(axis=1)
@@ -178,13 +171,13 @@ def _balanced(
         points.append(np.clip(centres[:, k, None] + own @ roots[:, k].transpose(0, 2, 1), -_FAR, _FAR))
         values.append(log_likelihood(rows, points[-1]))
     every, total = np.concatenate(points, axis=1), n_prior + n_refined * centres.shape[1]
-    log_prior = _log_normal(every)
+    log_prior = log_normal(every)
     parts = [log_prior + np.log(n_prior / total)]
     for k in range(centres.shape[1]):
         distance = _distance(every, centres[:, k], roots[:, k])
         log_det = np.log(np.diagonal(roots[:, k], axis1=1, axis2=2)).sum(axis=1)[:, None]
         for width in _WIDTHS:
-            height = np.log(each / total) - p * (0.5 * _LOG_2PI + np.log(width)) - log_det
+            height = np.log(each / total) - p * (0.5 * LOG_2PI + np.log(width)) - log_det
             parts.append(height - 0.5 * distance / width**2)
     terms = np.concatenate(values, axis=1) + log_prior - logsumexp(parts, axis=0)
     weight = _weights(terms)
@@ -224,88 +217,6 @@ def _proposal(
     return mean, np.linalg.cholesky(covariance + floor[:, None, None] * np.eye(points.shape[-1]))
 
 
-def climb(log_likelihood: LogLikelihood, rows: IntArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Climb to a top of each object's log posterior by damped Newton steps, derivatives by differences.
-
-    Parameters
-    ----------
-    log_likelihood : callable
-    rows : (n,)
-        Of the objects.
-    start : (n, p)
-
-    Returns
-    -------
-    top : (n, p)
-    root : (n, p, p)
-        Cholesky factor of the inverse curvature there (Laplace); where the function is not smooth, whatever was found.
-    """
-    n, p = start.shape
-    top, root = start.copy(), np.tile(np.eye(p), (n, 1, 1))
-    pattern, derivatives = _stencil(p)
-    damping, width = np.full(n, 1e-3), np.full((n, p), 1e-2)
-    height = np.full(n, -np.inf)
-    active = np.arange(n)
-    for _ in range(_CLIMBS):
-        step = _STEP * width[active]
-        points = top[active, None] + pattern * step[:, None]
-        values = log_likelihood(rows[active], points) + _log_normal(points)
-        usable = np.isfinite(values).all(axis=1)
-        active, step, values = active[usable], step[usable], values[usable]
-        if not active.size:
-            break
-        height[active] = values[:, 0]
-        found = (values - values[:, :1]) @ derivatives.T
-        gradient = found[:, :p] / step
-        rise, column = np.triu_indices(p)
-        curvature = np.empty((len(active), p, p))
-        curvature[:, rise, column] = -found[:, p:] / (step[:, rise] * step[:, column])
-        curvature[:, column, rise] = curvature[:, rise, column]
-        size, vectors = np.linalg.eigh(curvature)
-        # Where the posterior bends upwards the size of the bend still says how far to go.
-        size = np.maximum(np.abs(size), 1e-2)
-        turned = vectors / np.sqrt(size)[:, None, :]
-        root[active] = np.linalg.cholesky(turned @ turned.transpose(0, 2, 1))
-        width[active] = np.sqrt((turned**2).sum(axis=2))
-        slope = (vectors.transpose(0, 2, 1) @ gradient[..., None])[..., 0]
-        gain = (slope**2 / size).sum(axis=1)
-        trial = np.empty((len(active), len(_DAMPINGS), p))
-        for number, factor in enumerate(_DAMPINGS):
-            damped = slope / (size * (1.0 + factor * damping[active, None]))
-            trial[:, number] = top[active] + (vectors @ damped[..., None])[..., 0]
-        tried = log_likelihood(rows[active], trial) + _log_normal(trial)
-        best = np.argmax(np.where(np.isfinite(tried), tried, -np.inf), axis=1)
-        each = np.arange(len(active))
-        better = tried[each, best] > values[:, 0]
-        top[active[better]] = trial[each, best][better]
-        damping[active] = np.where(
-            better, np.maximum(damping[active] * np.array(_DAMPINGS)[best] * 0.1, 1e-6), 1e3 * damping[active]
-        )
-        active = active[(gain > 1e-3) & (damping[active] < 1e9)]
-        if not active.size:
-            break
-    return top, root
-
-
-@lru_cache(maxsize=16)
-def _stencil(p: int) -> tuple[FloatArray, FloatArray]:
-    """Points (s, p) of central differences, the centre first, and what turns values (s,) there into derivatives (q, s).
-
-    The derivatives are the p first ones and the second ones of each pair in the order of `numpy.triu_indices`.
-    """
-    pairs = list(zip(*np.triu_indices(p), strict=True))
-    points = [np.zeros(p)]
-    points += [sign * np.eye(p)[a] for a in range(p) for sign in (1.0, -1.0)]
-    points += [np.eye(p)[a] + np.eye(p)[b] for a, b in pairs if a != b]
-    points += [-np.eye(p)[a] - np.eye(p)[b] for a, b in pairs if a != b]
-    pattern = np.array(points)
-    columns = [pattern] + [
-        (pattern[:, a] * pattern[:, b] * (0.5 if a == b else 1.0))[:, None] for a, b in pairs
-    ]
-    # Least squares through the centre: exact for a parabola, and the odd terms of third order drop out.
-    return pattern, np.linalg.pinv(np.hstack(columns))
-
-
 def _weights(log_terms: FloatArray) -> FloatArray:
     """Normalised weights (n, s) of log terms (n, s); equal where all are -inf."""
     top = log_terms.max(axis=1, keepdims=True)
@@ -328,10 +239,6 @@ def _log_mean(log_terms: FloatArray) -> FloatArray:
         return np.asarray(logsumexp(log_terms, axis=1) - np.log(log_terms.shape[1]))
 
 
-def _log_normal(points: FloatArray) -> FloatArray:
-    return np.asarray(-0.5 * ((points**2).sum(axis=-1) + points.shape[-1] * _LOG_2PI))
-
-
 def _distance(points: FloatArray, centre: FloatArray, root: FloatArray) -> FloatArray:
     """Squared distance (n, s) of points (s, p) or (n, s, p) from each object's centre, in units of its root."""
     white = (points - centre[:, None]) @ np.linalg.inv(root).transpose(0, 2, 1)
@@ -342,4 +249,4 @@ def _log_gaussian(points: FloatArray, centre: FloatArray, root: FloatArray) -> F
     """Log density (n, s) of points (n, s, p) under ``N(centre, root root')`` of each object."""
     half_log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
     distance = _distance(points, centre, root)
-    return np.asarray(-0.5 * (distance + points.shape[-1] * _LOG_2PI) - half_log_det[:, None])
+    return np.asarray(-0.5 * (distance + points.shape[-1] * LOG_2PI) - half_log_det[:, None])

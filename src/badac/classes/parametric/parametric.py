@@ -20,9 +20,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from badac.classes.model import FloatArray, Surroundings
-from badac.classes.parametric.importance import IntArray, Integral, integrate
+from badac.classes.parametric.importance import Integral, integrate
 from badac.classes.processes.basis import coordinates
 from badac.data.measurements import Measurements
+from badac.data.validation import IntArray
 from badac.noise.gaussian import Gaussian
 from badac.noise.known_truth import log_likelihood
 from badac.noise.model import Noise
