@@ -26,7 +26,8 @@ import numpy.typing as npt
 from scipy import stats
 
 from badac import anomalies, classes, noise, nuisance
-from badac.anomalies.own_points import OwnClass, OwnPoints
+from badac.anomalies.own_class import OwnClass
+from badac.anomalies.own_points import OwnPoints
 from badac.anomalies.young import Alikeness, YoungClass
 from badac.classes.imputed import Imputed
 from badac.classes.pointwise import Pointwise

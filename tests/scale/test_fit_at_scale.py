@@ -14,7 +14,7 @@ from surveys import curves, frame_of
 from badac import BADACClassifier, Measurements
 from badac.classes import Population, Surroundings
 from badac.dask import LazyClassifier, fit
-from badac.dask.fitting import Sample, Survey
+from badac.dask.survey import Sample, Survey
 from badac.noise import Gaussian
 from badac.partition import BadRows
 
@@ -56,7 +56,7 @@ def test_a_class_from_partitions_is_the_class_in_memory(
 
 
 def test_members_beyond_the_sample_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("badac.dask.fitting.MEMBERS_TO_START_FROM", 200)
+    monkeypatch.setattr("badac.dask.survey.MEMBERS_TO_START_FROM", 200)
     objects, label = curves(3000, seed=6)
     frame = dd.from_pandas(frame_of(objects, label), npartitions=6)
     model = BADACClassifier("population", anomaly="tophat", random_state=0)

@@ -1,103 +1,38 @@
 """The anomaly hypotheses for objects with points of their own: dense Gaussians at each object's points.
 
-A known class is a Gaussian process over curves (`badac.classes.processes.process`) with a few widths ``s`` of its remainder:
-at an object's points it has the mean ``c`` and the covariance ``K_s``, noise included. All hypotheses are as on a grid, with
-these in place of the factor model:
+At an object's points a known class has the mean ``c`` and the covariance ``K_s``, noise included
+(`badac.anomalies.own_class`). All hypotheses are as on a grid, with these in place of the factor model:
 
     something else entirely     N(d ; level , v (1 + A^2 k_l) + Sigma_d)
     a class plus a bump         log BF = z^2 / 2 * k^2 / (1 + k^2) - log(1 + k^2) / 2 ,    z = g'K^-1 (d - c) / sqrt(g'K^-1 g)
     a class plus something smooth   N(d ; c , K_s + A^2 k_l)
 
-Several bands share a bump and a deviation; something else entirely may differ between bands by half of its variance. A class
-model that is no process (the exact instances, ...) is described by one that is learned from the members.
+Several bands share a bump and a deviation; something else entirely may differ between bands by half of its variance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from badac.anomalies.bump import Bump
 from badac.anomalies.hypothesis import Hypothesis, log_mean_exp
 from badac.anomalies.model import FloatArray, Known
+from badac.anomalies.own_class import OwnClass, Seen, own_class, taken
 from badac.anomalies.sequence import bump_grid
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import NOISE_SHARE, SomethingElse
-from badac.classes.auto import Auto
-from badac.classes.model import ClassModel
-from badac.classes.population.mixture import Mixture, logsumexp_rows
+from badac.classes.population.mixture import logsumexp_rows
 from badac.classes.processes.basis import coordinates
-from badac.classes.processes.gp import WIDTHS, GaussianProcess
-from badac.classes.processes.growth import Curve, scaled
-from badac.classes.processes.irregular import IrregularPopulation
-from badac.classes.processes.process import Block, Process, blocks, covariance
+from badac.classes.processes.gp import WIDTHS
+from badac.classes.processes.process import Block, blocks
 from badac.data.measurements import Measurements
-from badac.data.validation import IntArray
-from badac.noise.model import noise_of_class
 
-_LOG_2PI = float(np.log(2.0 * np.pi))
 _HOPELESS = 30.0
 _MOST_PLACES = 60
 _LEAST_SEEN = 0.5
-
-
-@dataclass(frozen=True, eq=False)
-class OwnClass:
-    """A known class at any points.
-
-    Attributes
-    ----------
-    process : Process
-        What widens with the width: the remainder, and factors if they do.
-    curve : Curve
-        The mean.
-    fixed : (q, f)
-        Factors that do not widen: the uncertainty of the mean curve, and a population's own.
-    log_shares : (s,)
-        Of the widths.
-    log_prior : float
-        Of the class.
-    """
-
-    process: Process
-    curve: Curve
-    fixed: FloatArray
-    log_shares: FloatArray
-    log_prior: float
-
-    def at_width(self, width: float) -> Process:
-        """Return the whole process with its remainder widened."""
-        wider = scaled(self.process, width)
-        return replace(wider, factors=np.hstack([self.fixed, wider.factors]))
-
-    def see(self, block: Block, width: float) -> Seen:
-        """Return a block of objects as the class of this width sees them."""
-        process = self.at_width(width)
-        features = block.features(process.basis)
-        full, _, _ = covariance(process, block, features)
-        mean = self.curve.origin + features @ self.curve.coefficients
-        return Seen.of(block, np.where(block.seen, block.values - mean, 0.0), full)
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """Residuals (b, p) of a block of objects under a Gaussian of this covariance (b, p, p), and log densities (b,)."""
-
-    residual: FloatArray
-    full: FloatArray
-    root: FloatArray
-    white: FloatArray
-    log_evidence: FloatArray
-
-    @classmethod
-    def of(cls, block: Block, residual: FloatArray, full: FloatArray) -> Seen:
-        root = np.asarray(np.linalg.cholesky(full), dtype=np.float64)
-        white = np.asarray(np.linalg.solve(root, residual[..., None])[..., 0], dtype=np.float64)
-        log_det = 2.0 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-        offset = (white**2).sum(axis=1) + log_det + block.seen.sum(axis=1) * _LOG_2PI
-        return cls(residual, full, root, white, -0.5 * offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +73,7 @@ class OwnPoints:
         noise = float((training.sigma[observed] ** 2).mean()) if values.size else 0.0
         span = float(np.ptp(at)) if at.size else 0.0
         return cls(
-            tuple(_own_class(known, index, model, rng) for index, model in enumerate(known.models)),
+            tuple(own_class(known, index, model, rng) for index, model in enumerate(known.models)),
             float(at.min()) if at.size else 0.0,
             span if span > 0 else 1.0,
             level,
@@ -193,7 +128,7 @@ class OwnPoints:
             rows = np.flatnonzero(asked[:, column])
             if not rows.size:
                 continue
-            some, part = taken(block, rows), taken_seen(one, rows)
+            some, part = taken(block, rows), one.taken(rows)
             if isinstance(hypothesis, Bump):
                 gain = averaged_bumps(self.ratios(hypothesis, some, part), hypothesis.signal_to_noise)
                 out[rows, column] = joint[rows, column] + gain
@@ -254,31 +189,6 @@ class OwnPoints:
         return np.asarray((at - self.lower) / self.span)
 
 
-def _own_class(known: Known, index: int, model: ClassModel, rng: np.random.Generator) -> OwnClass:
-    chosen = model.chosen if isinstance(model, Auto) else model
-    if not isinstance(chosen, GaussianProcess | IrregularPopulation):
-        members, noise = known.training[known.label == index], noise_of_class(known.noise, index)
-        chosen = GaussianProcess().fit(members, noise, rng, known.surroundings)
-    process, curve, log_shares = chosen.process, chosen.curve, chosen.log_shares
-    assert process is not None and curve is not None and log_shares is not None, "fit first"
-    log_prior = float(known.log_prior[index])
-    if isinstance(chosen, GaussianProcess):
-        uncertainty = np.linalg.cholesky(np.linalg.inv(curve.precision))
-        return OwnClass(process, curve, uncertainty, log_shares, log_prior)
-    assert chosen.factors is not None
-    # The population as one Gaussian: what is left of its shape after that is not a matter of being strange.
-    mean, spread = np.zeros(chosen.factors.shape[1]), np.eye(chosen.factors.shape[1])
-    if isinstance(chosen.density, Mixture):
-        weights, means = chosen.density.weights, chosen.density.means
-        mean = weights @ means
-        spread = np.tensordot(weights, chosen.density.covariances, axes=1)
-        spread = spread + (weights[:, None] * (means - mean)).T @ (means - mean)
-    own = chosen.factors @ np.linalg.cholesky(spread)
-    moved = replace(curve, coefficients=curve.coefficients + chosen.factors @ mean)
-    blank = replace(process, factors=process.factors[:, :0])
-    return OwnClass(blank, moved, np.hstack([process.factors, own]), log_shares, log_prior)
-
-
 def averaged_bumps(ratio: FloatArray, signal_to_noise: float) -> FloatArray:
     """Return (b,): log Bayes factor of a bump anywhere, from the ratios (b, p); 0 where none can be seen."""
     squared = signal_to_noise**2
@@ -295,23 +205,3 @@ def noise_variance(block: Block) -> FloatArray:
         variance = variance + np.diagonal(block.extra, axis1=1, axis2=2)
     precision = np.where(block.seen, 1.0 / np.maximum(variance, 1e-300), 0.0)
     return np.asarray(np.maximum(block.seen.sum(axis=1), 1) / np.maximum(precision.sum(axis=1), 1e-300))
-
-
-def taken(block: Block, rows: IntArray) -> Block:
-    """Return some of the objects of a block."""
-    return Block(
-        block.rows[rows],
-        block.values[rows],
-        block.variance[rows],
-        block.at[rows],
-        block.band[rows],
-        block.seen[rows],
-        None if block.extra is None else block.extra[rows],
-    )
-
-
-def taken_seen(seen: Seen, rows: IntArray) -> Seen:
-    """Return some of the objects as they were seen."""
-    return Seen(
-        seen.residual[rows], seen.full[rows], seen.root[rows], seen.white[rows], seen.log_evidence[rows]
-    )

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from badac._kernels import pair_log_match
 from badac.anomalies.bump import Bump, log_bayes_factor
 from badac.anomalies.model import FloatArray
-from badac.anomalies.own_points import OwnClass, OwnPoints, Seen, taken
+from badac.anomalies.own_class import OwnClass, Seen, taken
+from badac.anomalies.own_points import OwnPoints
 from badac.classes.population.mixture import logsumexp_rows
 from badac.classes.processes.gp import WIDTHS
 from badac.classes.processes.kernels import correlation
