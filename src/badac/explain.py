@@ -12,7 +12,7 @@ its points outside that window.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from badac.classes.model import Surroundings
 from badac.classes.population.mixture import logsumexp_rows
 from badac.classes.population.reconstruction import latent_posterior
 from badac.data.measurements import Measurements
+from badac.data.units import in_units
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -84,6 +85,13 @@ class Explanation:
 
     def __len__(self) -> int:
         return len(self.objects)
+
+    def in_units(self, unit: FloatArray) -> Explanation:
+        """Return the same with values and errors divided by `unit`, (1,) or (m,)."""
+        if np.all(unit == 1.0):
+            return self
+        expected, sigma = self.expected / unit, self.expected_sigma / unit
+        return replace(self, objects=in_units(self.objects, unit), expected=expected, expected_sigma=sigma)
 
     def __str__(self) -> str:
         lines = [

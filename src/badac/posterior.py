@@ -21,10 +21,12 @@ def log_posterior(log_evidence: FloatArray, log_prior: FloatArray) -> FloatArray
     An object that no class explains at all (every evidence -inf) gets the prior back: nothing was learned.
     """
     joint = log_evidence + log_prior
-    total = logsumexp(joint, axis=1, keepdims=True)
-    hopeless = np.isneginf(total[:, 0])
+    best = joint.max(axis=1, keepdims=True)
+    hopeless = np.isneginf(best[:, 0])
+    # In two steps: next to a log evidence of -1e20 the logarithm of a sum of two is rounded away.
     with np.errstate(invalid="ignore"):
-        out = joint - total
+        out = joint - best
+        out = out - logsumexp(out, axis=1, keepdims=True)
     if hopeless.any():
         out[hopeless] = log_prior - logsumexp(log_prior)
     return np.asarray(out)

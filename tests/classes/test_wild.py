@@ -5,7 +5,7 @@ import pytest
 
 from badac import Measurements
 from badac.classes import Population
-from badac.classes.population.wild import in_units, unit_of, wild_values, without
+from badac.classes.population.wild import wild_values, without
 from badac.noise import Gaussian
 
 SIGMA = 0.1
@@ -71,9 +71,3 @@ def test_units_beyond_squares_shift_the_evidence(unit: float) -> None:
     truth = extreme.reconstruct(Measurements(unit * new, unit * SIGMA))
     expected = usual.reconstruct(Measurements(new, SIGMA))
     np.testing.assert_allclose(truth.values / unit, expected.values, rtol=1e-6, atol=1e-6)
-
-
-def test_usual_values_keep_their_unit() -> None:
-    assert unit_of(Measurements(members(5), SIGMA)) == 1.0
-    objects = Measurements(members(5), SIGMA)
-    assert in_units(objects, 1.0) is objects

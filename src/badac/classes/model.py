@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.measurements import Measurements
+from badac.data.units import reach_of
 from badac.data.validation import largest, smallest
 from badac.noise.model import Noise
 
@@ -41,6 +42,11 @@ class Surroundings:
     lower: float
     upper: float
     n_bands: int = 1
+
+    @property
+    def reach(self) -> float:
+        """How far out the value of a new object can be told from one that is farther (`badac.data.units`)."""
+        return reach_of(max(abs(self.lower), abs(self.upper)) or 1.0)
 
     @classmethod
     def of(cls, objects: Measurements) -> Surroundings:

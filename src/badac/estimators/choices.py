@@ -10,6 +10,9 @@ from sklearn.utils import check_random_state
 
 from badac.anomalies import AnomalyModel, Broad, Contamination, Deviations, TopHat
 from badac.classes import Auto, ClassModel, GaussianProcess, Instances, Population, Subclasses, Template
+from badac.data.measurements import Measurements
+from badac.data.units import units_of
+from badac.data.validation import FloatArray
 from badac.noise import AutoNoise, Correlated, Gaussian, Noise, Outliers, Poisson, Student
 from badac.nuisance import Calibration, Nuisance, Shift
 
@@ -98,6 +101,25 @@ def choose_missingness(value: Any) -> bool:
     if value not in ("learn", "ignore"):
         raise ValueError(f"`missingness` must be 'learn' or 'ignore': got {value!r}.")
     return bool(value == "learn")
+
+
+def choose_units(estimator: Any, objects: Measurements) -> FloatArray:
+    """Return the units (1,) or (m,) that the estimator learns in.
+
+    Those of the data, if a parameter is more than a word: a model of the user's own may have widths, or count.
+    """
+    models = estimator.class_model
+    given = [
+        *(models.values() if isinstance(models, Mapping) else (models,)),
+        estimator.noise,
+        estimator.anomaly,
+    ]
+    free = estimator.nuisance is None or (
+        isinstance(estimator.nuisance, Mapping) and "offset" not in estimator.nuisance
+    )
+    if not free or estimator.noise == "poisson" or not all(isinstance(one, str) for one in given):
+        return np.ones(1)
+    return units_of(objects)
 
 
 def check_share(parameter: str, value: Any) -> None:

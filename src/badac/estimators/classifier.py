@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from badac.anomalies import AnomalyModel, Deviations, Known
 from badac.classes import Auto, ClassModel, ClassReport, Surroundings, separate_conditions
 from badac.data.measurements import Measurements, concatenate
+from badac.data.units import in_units, log_jacobian, reach_of, unit_of, within
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import (
     ANOMALY_MODELS,
@@ -22,6 +23,7 @@ from badac.estimators.choices import (
     choose_class_models,
     choose_missingness,
     choose_nuisance,
+    choose_units,
     generator,
 )
 from badac.estimators.door import check_coordinates, to_labels, to_measurements, warn_if_errors_are_missing
@@ -95,6 +97,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     anomaly_model_ : AnomalyModel or None
     noise_ : Noise
         The noise model, with what it left open learned from the training objects.
+    units_ : (1,) or (m,)
+        Of the fitted parts, not of `training_` and the answers: 1 unless values are beyond 1e20 (`badac.data.units`).
 
     Examples
     --------
@@ -124,6 +128,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     training_: Measurements
     training_label_: npt.NDArray[Any]
     surroundings_: Surroundings
+    units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
     _held_out: HeldOut | None = None
     _explaining: Deviations | None = None
 
@@ -178,18 +183,19 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The classes without new members keep their models as they are. `classes` is accepted for scikit-learn's sake and
         needs not be given.
         """
-        fresh = not hasattr(self, "classes_")
-        objects = to_measurements(self, X, X_err, reset=fresh)
+        if not hasattr(self, "classes_"):
+            return self.fit(X, y, X_err=X_err)
+        objects = to_measurements(self, X, X_err, reset=False)
         label = to_labels(y, objects)
-        if fresh:
-            return self._learn(objects, label)
         if objects.has_errors != self.fitted_with_errors_:
             raise ValueError(
                 "partial_fit needs errors exactly if fit had them: got objects "
                 f"{'with' if objects.has_errors else 'without'} errors."
             )
         merged = concatenate([self.training_, objects])
-        return self._learn(merged, np.concatenate([self.training_label_, label]), touched=set(label.tolist()))
+        # Models that were learned in other units cannot be kept.
+        touched = set(label.tolist()) if np.array_equal(choose_units(self, merged), self.units_) else None
+        return self._learn(merged, np.concatenate([self.training_label_, label]), touched)
 
     def _learn(
         self,
@@ -206,12 +212,16 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         anomaly = choose("anomaly", self.anomaly, ANOMALY_MODELS, AnomalyModel)
         rng = generator(self.random_state)
         kept: dict[Any, Fitted] = {}
+        units = choose_units(self, objects) if touched is None else self.units_
         if touched is not None:
             kept = without_new_members(self.classes_, self.class_models_, self.class_report_, touched)
 
         classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
         index = index.astype(np.int64)
         class_models = choose_class_models(self.class_model, classes.tolist())
+        self.training_, self.units_ = objects, units
+        objects = in_units(objects, units)
+        objects = within(objects, reach_of(unit_of(objects, beyond=1.0)))
         surroundings = Surroundings.of(objects)
         noise = learn_noise(noise_model, objects, index, rng)
         fitted = fit_classes(
@@ -225,9 +235,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_report_ = ClassReport(tuple(classes.tolist()), tried) if any(tried) else None
         self.class_log_prior_ = log_prior
         self.surroundings_ = surroundings
-        self.fitted_with_errors_ = objects.has_errors
-        self.training_ = objects
-        self.training_label_ = label
+        self.training_label_, self.fitted_with_errors_ = label, objects.has_errors
         # Other models know nothing of a nuisance, nor of a formula.
         simple = all(isinstance(one, Auto) for one in class_models) and all(one.idle for one in nuisance)
         trust = learn_trust(
@@ -245,15 +253,15 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coarsening_, self.missingness_ = trust.coarsening, trust.missingness
         self.opinions_ = trust.opinions
         self.anomaly_model_ = None if anomaly is None else anomaly.fit(self._known(), rng)
-        self._held_out = None
-        self._explaining = None
+        self._held_out, self._explaining = None, None
         return self
 
     # -- the known classes -------------------------------------------------------------------------------------------
 
     def log_evidence(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): log P(object | class), class priors not included."""
-        return self._log_evidence(self._objects(X, X_err))
+        objects = self._objects(X, X_err)
+        return self._log_evidence(objects) - log_jacobian(objects, self.units_)[:, None]
 
     def predict_log_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): log probabilities of the known classes."""
@@ -273,7 +281,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def score_samples(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): ``log sum_k P(d | k) P(k)``; scikit-learn's sign, low = strange."""
-        return log_total(self._log_evidence(self._objects(X, X_err)), self.class_log_prior_)
+        return log_total(self.log_evidence(X, X_err=X_err), self.class_log_prior_)
 
     def anomaly_score(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): how strange an object is, high = strange; what `rank` sorts by.
@@ -315,9 +323,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         objects = self._objects(X, X_err)
         evidence = self._log_evidence(objects)
-        score = self._score(objects, evidence)
+        score, posterior = self._score(objects, evidence), self._log_posterior(objects, evidence)
         strange = None if self.anomaly_model_ is None else probability(score)
-        table = Ranking.of(score, strange, self._log_posterior(objects, evidence), self.classes_)
+        table = Ranking.of(score, strange, posterior, self.classes_)
         return table if fdr is None else table.discoveries(self._kept_back().pvalues(objects), fdr)
 
     def explain(self, X: Any, *, X_err: Any = None) -> Explanation:
@@ -326,14 +334,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With an `anomaly` other than "auto" the classes are described for this on the first call.
         """
         objects = self._objects(X, X_err)
-        return explain(
-            objects,
-            self._described(),
-            self.training_,
-            self.training_label_,
-            self.classes_,
-            self.surroundings_,
-        )
+        training, label = self._in_units(self.training_), self.training_label_
+        found = explain(objects, self._described(), training, label, self.classes_, self.surroundings_)
+        return found.in_units(1.0 / self.units_)
 
     def diagnose(self, X: Any, y: Any, *, X_err: Any = None) -> Diagnosis:
         """Say whether the noise model holds for labelled objects: families compared by evidence, residuals, advice.
@@ -341,8 +344,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Needs no fit, and changes nothing.
         """
         objects = to_measurements(clone(self), X, X_err, reset=True)
-        rng = generator(self.random_state)
-        return diagnose(objects, to_labels(y, objects), rng)
+        objects = in_units(objects, choose_units(self, objects))
+        return diagnose(objects, to_labels(y, objects), generator(self.random_state))
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -351,27 +354,32 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         objects = to_measurements(self, X, X_err, reset=False)
         check_coordinates(objects, self.training_)
         warn_if_errors_are_missing(objects, self.fitted_with_errors_)
-        return objects
+        return self._in_units(objects)
+
+    def _in_units(self, objects: Measurements) -> Measurements:
+        return within(in_units(objects, self.units_), self.surroundings_.reach)
 
     def _log_evidence(self, objects: Measurements) -> FloatArray:
         return log_evidence(self.class_models_, objects, n_threads=n_threads(self.n_jobs))
 
     def _log_posterior(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
         trust = Trust(self.coarsening_, self.missingness_, self.opinions_)
-        scale, threads = self.surroundings_.scale, n_threads(self.n_jobs)
-        return log_posterior(trust.apply(objects, evidence, scale, n_threads=threads), self.class_log_prior_)
+        told = trust.apply(objects, evidence, self.surroundings_.scale, n_threads=n_threads(self.n_jobs))
+        return log_posterior(told, self.class_log_prior_)
 
     def _score(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
         known = log_total(evidence, self.class_log_prior_)
         if self.anomaly_model_ is None:
-            return -known
+            return log_jacobian(objects, self.units_) - known
         anomaly = self.anomaly_model_.log_evidence(objects, evidence, n_threads=n_threads(self.n_jobs))
         return anomaly_log_odds(anomaly, known, self.anomaly_prior)
 
     def _known(self) -> Known:
         label = np.searchsorted(self.classes_, self.training_label_).astype(np.int64)
         models, log_prior, prior = self.class_models_, self.class_log_prior_, self.anomaly_prior
-        return Known(self.training_, label, models, log_prior, prior, self.noise_, self.surroundings_)
+        return Known(
+            self._in_units(self.training_), label, models, log_prior, prior, self.noise_, self.surroundings_
+        )
 
     def _described(self) -> Deviations:
         if isinstance(self.anomaly_model_, Deviations):

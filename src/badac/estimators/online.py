@@ -22,7 +22,6 @@ from badac.anomalies.young import Alikeness, log_anomaly_density
 from badac.data.measurements import Measurements
 from badac.estimators.arrival import Block, advance
 from badac.estimators.classifier import BADACClassifier
-from badac.estimators.door import to_measurements, warn_if_errors_are_missing
 from badac.estimators.newcomers import Pool, StreamState, dismissed, merged
 
 FloatArray = npt.NDArray[np.float64]
@@ -117,8 +116,7 @@ class Stream(BaseEstimator):  # type: ignore[misc]
         (n,) int
             Their classes as of now: codes of known classes or of new ones. `assignment_` may change as more is learned.
         """
-        objects = to_measurements(self.model, X, X_err, reset=False)
-        warn_if_errors_are_missing(objects, self.model.fitted_with_errors_)
+        objects = self.model._objects(X, X_err)
         first = self.state_.n_seen
         for start in range(0, objects.n_objects, self.block):
             block = self._told(objects[start : start + self.block])
@@ -176,7 +174,8 @@ class Stream(BaseEstimator):  # type: ignore[misc]
         for each in self.state_.classes:
             if each.code == code:
                 mean = each.mixture.weights @ each.mixture.means
-                return np.asarray(self.alike_.factor.mean + self.alike_.factor.factors @ mean)
+                curve = self.alike_.factor.mean + self.alike_.factor.factors @ mean
+                return np.asarray(curve * self.model.units_)
         raise ValueError(
             f"there is no new class {code!r} that is still asked: the codes are "
             f"{[each.code for each in self.state_.classes]}."

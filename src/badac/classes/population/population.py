@@ -36,8 +36,9 @@ from badac.classes.population.rotation import common_axes
 from badac.classes.population.sites import believed, gaussian_sites, is_plain, link_surroundings, see
 from badac.classes.population.smoothness import smoothed
 from badac.classes.population.tails import Tails
-from badac.classes.population.wild import in_units, log_jacobian, unit_of, wild_values, without
+from badac.classes.population.wild import wild_values, without
 from badac.data.measurements import Measurements
+from badac.data.units import in_units, log_jacobian, unit_of
 from badac.noise.model import LinkedNoise, Noise
 
 # A broad component as heavy as one member more: rare, not impossible.

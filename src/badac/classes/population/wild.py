@@ -9,9 +9,6 @@ and no more than one in a hundred (or a single one) of the point's values are so
 long tails, not an accident. Wild values count as missing while the class is learned. The members that have them keep them
 when their own evidence is asked for, and a width as wide as all training objects, wild values included, stays in the
 class (`badac.classes.population.tails`), so that they are rare instead of impossible.
-
-Values far from one (1e200) are no accident but a choice of units; their squares are beyond what a float can hold. `unit` is
-the power of two in which they are about one.
 """
 
 from __future__ import annotations
@@ -20,13 +17,12 @@ import numpy as np
 
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
-from badac.data.validation import BoolArray, largest, smallest
+from badac.data.validation import BoolArray
 
 _FAR = 1000.0
 _SHARE = 0.01
 _LEAST = 4
 _FOR_A_MIDDLE = 600
-_LARGE, _SMALL = 1e100, 1e-100
 
 
 def wild_values(members: Measurements) -> BoolArray | None:
@@ -57,31 +53,6 @@ def without(members: Measurements, wild: BoolArray | None) -> Measurements:
         return Measurements(values, covariance=members.covariance, at=members.at, band=members.band)
     sigma = members.sigma if members.has_errors else None
     return Measurements(values, sigma, at=members.at, band=members.band)
-
-
-def unit_of(members: Measurements) -> float:
-    """Return 1, or the power of two near the members' values if these are beyond 1e100 or below 1e-100."""
-    size = max(abs(largest(members.values)), abs(smallest(members.values)))
-    if not np.isfinite(size) or size == 0.0 or _SMALL < size < _LARGE:
-        return 1.0
-    return float(2.0 ** np.round(np.log2(size)))
-
-
-def in_units(objects: Measurements, unit: float) -> Measurements:
-    """Return the objects with values and errors divided by `unit`."""
-    if unit == 1.0:
-        return objects
-    values = objects.values / unit
-    if objects.covariance is not None:
-        covariance = objects.covariance / unit / unit
-        return Measurements(values, covariance=covariance, at=objects.at, band=objects.band)
-    sigma = objects.sigma / unit if objects.has_errors else None
-    return Measurements(values, sigma, at=objects.at, band=objects.band)
-
-
-def log_jacobian(objects: Measurements, unit: float) -> FloatArray:
-    """Return (n,): what the log density of each object gains by going to other units, to be subtracted."""
-    return np.asarray(objects.observed.sum(axis=1) * np.log(unit))
 
 
 def _middle(members: Measurements) -> tuple[FloatArray, FloatArray]:
