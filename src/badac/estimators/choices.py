@@ -96,6 +96,11 @@ def choose_nuisance(value: Any) -> tuple[Nuisance, ...]:
     return tuple(sorted(given, key=lambda one: isinstance(one, Shift)))
 
 
+def others_can_tell(class_models: Sequence[ClassModel], nuisance: Sequence[Nuisance]) -> bool:
+    """Whether models of other kinds can tell the classes too: they know nothing of a nuisance, nor of a formula."""
+    return all(isinstance(one, Auto) for one in class_models) and all(one.idle for one in nuisance)
+
+
 def choose_missingness(value: Any) -> bool:
     """Return whether gaps may tell the class."""
     if value not in ("learn", "ignore"):

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from badac.anomalies import AnomalyModel, Deviations, Known
-from badac.classes import Auto, ClassModel, ClassReport, Surroundings, separate_conditions
+from badac.classes import ClassModel, ClassReport, Surroundings, separate_conditions
 from badac.data.measurements import Measurements, concatenate
 from badac.data.units import in_units, log_jacobian, reach_of, unit_of, within
 from badac.diagnostics import Diagnosis, diagnose
@@ -25,6 +25,7 @@ from badac.estimators.choices import (
     choose_nuisance,
     choose_units,
     generator,
+    others_can_tell,
 )
 from badac.estimators.door import check_coordinates, to_labels, to_measurements, warn_if_errors_are_missing
 from badac.estimators.fitting import Fitted, fit_classes, without_new_members
@@ -236,8 +237,6 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_log_prior_ = log_prior
         self.surroundings_ = surroundings
         self.training_label_, self.fitted_with_errors_ = label, objects.has_errors
-        # Other models know nothing of a nuisance, nor of a formula.
-        simple = all(isinstance(one, Auto) for one in class_models) and all(one.idle for one in nuisance)
         trust = learn_trust(
             objects,
             index,
@@ -247,7 +246,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             surroundings,
             rng,
             use_gaps=use_gaps,
-            ask_others=ask_others and simple,
+            ask_others=ask_others and others_can_tell(class_models, nuisance),
             n_threads=n_threads(self.n_jobs),
         )
         self.coarsening_, self.missingness_ = trust.coarsening, trust.missingness
