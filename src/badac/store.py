@@ -47,7 +47,9 @@ from badac.estimators.newcomers import NewClass, Pool, StreamState
 from badac.trust.coarsening import Coarsening
 from badac.trust.missingness import Missingness
 from badac.trust.opinions import Opinions
+from badac.trust.others import Others
 from badac.trust.stacking import Stacking
+from badac.trust.trees import Trees
 
 FORMAT_VERSION = 1
 _MAGIC = b"BADAC\x00"
@@ -68,6 +70,8 @@ STORABLE: dict[str, type] = {
         classes.Candidate,
         Coarsening,
         Opinions,
+        Others,
+        Trees,
         Stacking,
         Pointwise,
         Imputed,

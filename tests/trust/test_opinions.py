@@ -8,7 +8,7 @@ from badac.checks import check_class_model
 from badac.classes import Surroundings
 from badac.classes.pointwise import Pointwise
 from badac.noise import Gaussian
-from badac.trust.opinions import _groups
+from badac.trust.others import groups
 
 
 def losses(model: BADACClassifier, objects: Measurements, label: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ def test_groups_of_neighbours_keep_mean_and_variance_of_each_point() -> None:
     values[::7, 1] = np.nan
     values[:, 2] = np.nan
     values[:4, 2] = [4.0, 1.0, 3.0, 2.0]
-    few = _groups(Measurements(values, 0.3), 10)
+    few = groups(Measurements(values, 0.3), 10)
     assert few.observed.sum(axis=0).tolist() == [10, 10, 4]
     np.testing.assert_allclose(few.values[:4, 2], [1.0, 2.0, 3.0, 4.0])
     # With 100 of 101 members in groups of ten but one, mean and variance hold to the share of the odd one.

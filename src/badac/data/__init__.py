@@ -1,5 +1,6 @@
 """Noisy objects as one container, and the ways into it."""
 
+from badac.data.added_noise import add_noise
 from badac.data.catalogue import Catalogue
 from badac.data.folding import binned, fold
 from badac.data.light_curves import from_long
@@ -16,6 +17,7 @@ __all__ = [
     "Losses",
     "Measurements",
     "Peaks",
+    "add_noise",
     "align_at_peak",
     "as_fluxes",
     "binned",

@@ -2,48 +2,50 @@
 
 On data that follow the class models nothing is better than their posterior. Real classes do not follow them, and then each kind
 of model sees something that the others miss: the population sees through noise, the members themselves (`Instances`, widened
-by a fraction of each point's spread) keep whatever shape a class has, and the `Pointwise` density trusts no
-correlations. Asked are
+by a fraction of each point's spread) keep whatever shape a class has, the `Pointwise` density trusts no correlations, and
+trees (`badac.trust.trees`) describe no class at all, only what tells them apart. Asked are (`badac.trust.others`)
 
-    the class models, instances of two widths, pointwise, and the gaps (where `badac.trust.missingness` uses them)
+    the class models, instances of two widths, pointwise, trees, and the gaps (where `badac.trust.missingness` uses them)
 
 Every one is learned without a fifth of the training objects at a time and asked about those: as they are, and again with known
 noise added (values drawn, error bars grown accordingly), so that the weights (`badac.trust.stacking`) hold for noisier objects
 than any in training. They are used if, and only if, the log-loss of left-out objects gains more than a standard error over
-the coarsened posterior. Not asked at all where the coarsened posterior is the plain one: the class models are right then.
-``log_evidence`` stays what it is, log P(d | class) under the class models.
+the coarsened posterior; trees may see the gaps of an object if left-out objects gain by that, too. Not asked at all where
+the coarsened posterior is the plain one: the class models are right then. ``log_evidence`` stays what it is, log P(d | class)
+under the class models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes.instances import Instances, widen
 from badac.classes.model import ClassModel, Surroundings
-from badac.classes.pointwise import Pointwise
+from badac.classes.population.population import Population
+from badac.data.added_noise import add_noise
 from badac.data.measurements import Measurements, concatenate
 from badac.evidence import log_evidence
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import Noise
 from badac.trust.coarsening import Coarsening, FloatArray, IntArray, relative_noise
-from badac.trust.missingness import Missingness, log_probability, shares
+from badac.trust.missingness import Missingness
+from badac.trust.others import Others, kinds, learn_each, learn_others
 from badac.trust.stacking import Stacking, learn_stacking, log_losses
 
 # Fewer objects cannot tell the weights; with more, the class models can grow instead, and every object would cost too much.
 LEAST_OBJECTS, MOST_OBJECTS = 60, 4000
 FOLDS = 5
-# So many left-out objects tell the weights, and so many groups of members the density of one point.
-MOST_ASKED, MOST_GROUPS = 1500, 48
+# So many left-out objects tell the weights.
+MOST_ASKED = 1500
 # Where the error bars alone name the class, weights that follow them would read it off: nobody else is asked there.
 MOST_TOLD = 0.8
-# Widths of the instances, in units of each point's spread.
-WIDTHS = (0.03, 0.2)
-# Noise added to copies of left-out objects, in the same units.
+# Noise added to copies of left-out objects, in units of each point's spread.
 LEVELS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
+# Where trees stand among the opinions.
+_TREES = 1 + len(kinds())
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,29 +54,25 @@ class Opinions:
 
     Attributes
     ----------
-    names : tuple of str
-        Of the opinions, the class models first.
-    models : tuple of tuple of ClassModel
-        Those asked beside the class models, each with one model per class.
+    others : Others
+        Those asked beside the class models.
     stacking : Stacking
     gain, standard_error : float
         Of the log-loss of left-out objects over the coarsened posterior, in nats an object.
     """
 
-    names: tuple[str, ...]
-    models: tuple[tuple[ClassModel, ...], ...]
+    others: Others
     stacking: Stacking
     gain: float
     standard_error: float
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the opinions, the class models first."""
+        return self.others.names
+
     def apply(
-        self,
-        objects: Measurements,
-        evidence: FloatArray,
-        scale: FloatArray,
-        missingness: Missingness,
-        *,
-        n_threads: int = 1,
+        self, objects: Measurements, evidence: FloatArray, scale: FloatArray, *, n_threads: int = 1
     ) -> FloatArray:
         """Return (n, k), to be used in place of the log evidence.
 
@@ -86,12 +84,9 @@ class Opinions:
             Theirs under the class models.
         scale : (m,)
             Spread of each point in training.
-        missingness : Missingness
         """
-        told = [evidence, *(log_evidence(own, objects, n_threads=n_threads) for own in self.models)]
-        if "gaps" in self.names:
-            told.append(log_probability(objects.observed, missingness.share))
-        return self.stacking.apply(np.stack(told, axis=1), _levels(objects, scale))
+        told = self.others.told(objects, evidence, n_threads=n_threads)
+        return self.stacking.apply(told, _levels(objects, scale))
 
 
 def learn_opinions(
@@ -104,6 +99,7 @@ def learn_opinions(
     missingness: Missingness,
     rng: np.random.Generator,
     *,
+    use_gaps: bool = True,
     n_threads: int = 1,
 ) -> Opinions | None:
     """Ask other models, and return them if left-out objects gain by it.
@@ -119,137 +115,88 @@ def learn_opinions(
         As in their fit.
     coarsening, missingness
         What they are compared with.
+    use_gaps : bool
+        Whether trees may see the gaps of an object.
     """
     grid = isinstance(noise, Gaussian) and training.covariance is None and not training.own_points
     if not grid or not LEAST_OBJECTS <= len(label) <= MOST_OBJECTS or coarsening.exponent == 1.0:
         return None
     if _told_by_level(_levels(training, around.scale), label) > MOST_TOLD:
         return None
-    gaps = missingness.weight > 0
     levels = LEVELS if training.has_errors else LEVELS[:1]
-    copies = [_noisier(training, level * around.scale, rng) for level in levels]
+    copies = [add_noise(training, level * around.scale, rng) for level in levels]
     asked = np.zeros(len(label), dtype=np.bool_)
     asked[rng.permutation(len(label))[:MOST_ASKED]] = True
-    told = _ask(copies, label, asked, models, noise, around, gaps, rng, n_threads)
-    # The only member of a class was never left out: it says nothing.
-    usable = asked & (np.bincount(label)[label] > 1) & ~np.isnan(told).any(axis=(0, 2, 3))
+    # The only member of a class is never left out: it says nothing.
+    asked &= np.bincount(label)[label] > 1
+    ways = (False, True) if use_gaps and not training.complete else (False,)
+    gaps = missingness.weight > 0
+    # It knows no labels, so it may know the objects that are left out.
+    blind = Population().fit(training, noise, rng, around)
+
+    def learn(rows: npt.NDArray[np.bool_], ways: Sequence[bool]) -> Others:
+        return learn_others(
+            training[rows],
+            label[rows],
+            len(models),
+            noise,
+            around,
+            blind,
+            levels,
+            rng,
+            trees_see_gaps=ways,
+            hear_gaps=gaps,
+        )
+
+    told = np.full((len(copies), len(label), _TREES + len(ways) + gaps, len(models)), np.nan)
+    for held, rest in _parts(label, asked, rng):
+        own = learn_each(models, training[rest], label[rest], noise, around, rng)
+        everyone = concatenate([copy[held] for copy in copies])
+        evidence = log_evidence(own, everyone, n_threads=n_threads)
+        said = learn(rest, ways).told(everyone, evidence, n_threads=n_threads)
+        told[:, held] = said.reshape(len(copies), -1, *said.shape[1:])
+    usable = asked & ~np.isnan(told).any(axis=(0, 2, 3))
     told, truth = told[:, usable], label[usable]
     level = np.stack([_levels(copy[usable], around.scale) for copy in copies])
     log_prior = np.log(np.maximum(np.bincount(truth, minlength=len(models)), 0.5) / len(truth))
+    if len(ways) == 2:
+        ways, told = _better_trees(told, truth, log_prior)
     before = np.empty(level.shape)
     for place, part, at in zip(before, told, level, strict=True):
         tempered = coarsening.apply(part[:, 0], at if training.has_errors else None)
         factor = missingness.weight * part[:, -1] if gaps else 0.0
         place[:] = log_losses(tempered + factor + log_prior, truth)
-    gain = (before - _left_out_losses(told, truth, log_prior, level, rng)).mean(axis=0)
-    mean, error = float(gain.mean()), float(gain.std() / np.sqrt(len(gain)))
+    mean, error = _gain(before, _left_out_losses(told, truth, log_prior, level, rng))
     if not mean > error:
         return None
-    others = [
-        tuple(_learn([model] * len(models), training, label, noise, around, rng))
-        for model in _others().values()
-    ]
-    stacking = _stack(told, truth, log_prior, level)
-    return Opinions(_names(gaps), tuple(others), stacking, mean, error)
+    others = learn(np.ones(len(label), dtype=np.bool_), ways)
+    return Opinions(others, _stack(told, truth, log_prior, level), mean, error)
 
 
-def _ask(
-    copies: Sequence[Measurements],
-    label: IntArray,
-    asked: npt.NDArray[np.bool_],
-    models: Sequence[ClassModel],
-    noise: Noise,
-    around: Surroundings,
-    gaps: bool,
-    rng: np.random.Generator,
-    n_threads: int,
-) -> FloatArray:
-    """Return (copies, n, o, k): what every opinion, learned from the first copy of other objects, says of each copy.
-
-    NaN for objects that are not `asked`.
-    """
-    training, n_classes = copies[0], len(models)
-    out = np.full((len(copies), len(label), len(_names(gaps)), n_classes), np.nan)
-    alone = np.bincount(label)[label] < 2
+def _parts(
+    label: IntArray, asked: npt.NDArray[np.bool_], rng: np.random.Generator
+) -> Iterator[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
+    """Objects to be asked about, and those to learn from; the only member of a class is always among the latter."""
     fold = _deal(label, rng)
+    alone = np.bincount(label)[label] < 2
     for number in np.unique(fold):
-        held, rest = (fold == number) & asked, (fold != number) | alone
-        opinions = [models, *([model] * n_classes for model in _others().values())]
-        learned = [_learn(each, training[rest], label[rest], noise, around, rng) for each in opinions]
-        share = shares(training.observed[rest], label[rest], n_classes)
-        everyone = concatenate([copy[held] for copy in copies])
-        for column, each in enumerate(learned):
-            told = log_evidence(each, everyone, n_threads=n_threads)
-            out[:, held, column] = told.reshape(len(copies), -1, n_classes)
-        if gaps:
-            out[:, held, -1] = log_probability(training.observed[held], share)
-    return out
+        yield (fold == number) & asked, (fold != number) | alone
 
 
-@dataclass(frozen=True, eq=False)
-class _Widened:
-    """Instances widened by a fraction of each point's spread."""
-
-    fraction: float
-
-    def fit(
-        self, members: Measurements, noise: Noise, rng: np.random.Generator, surroundings: Surroundings
-    ) -> Instances:
-        exact = Instances().fit(members, noise, rng, surroundings)
-        assert exact.curves is not None
-        width = self.fraction * surroundings.scale
-        return replace(exact, curves=widen(exact.curves, width), width=width)
+def _better_trees(told: FloatArray, label: IntArray, log_prior: FloatArray) -> tuple[tuple[bool], FloatArray]:
+    """Whether trees should see gaps, from what both kinds told; and what all told without the worse kind."""
+    hidden, seen = (
+        np.stack([log_losses(part[:, column] + log_prior, label) for part in told])
+        for column in (_TREES, _TREES + 1)
+    )
+    mean, error = _gain(hidden, seen)
+    return (mean > error,), np.delete(told, _TREES if mean > error else _TREES + 1, axis=2)
 
 
-@dataclass(frozen=True, eq=False)
-class _Grouped:
-    """Each point on its own, where neighbours among many members speak as one."""
-
-    def fit(
-        self, members: Measurements, noise: Noise, rng: np.random.Generator, surroundings: Surroundings
-    ) -> Pointwise:
-        excess = max(members.n_objects / MOST_GROUPS, 1.0)
-        few = members if excess == 1.0 else _groups(members, MOST_GROUPS)
-        # The kernel is as narrow as the number of members allows, not that of the groups.
-        return Pointwise(width=Pointwise().width * excess**-0.2).fit(few, noise, rng, surroundings)
-
-
-def _groups(members: Measurements, most: int) -> Measurements:
-    """Return (most, m): at each point the members in order of value, so many at a time, with their spread as error."""
-    values, sigma = np.full((most, members.n_points), np.nan), np.full((most, members.n_points), np.inf)
-    for point in range(members.n_points):
-        seen = np.flatnonzero(members.observed[:, point])
-        order = seen[np.argsort(members.values[seen, point], kind="stable")]
-        if not len(order):
-            continue
-        number = min(most, len(order))
-        first = np.arange(number) * len(order) // number
-        count = np.diff(first, append=len(order))
-        own, variance = members.values[order, point], members.sigma[order, point] ** 2
-        values[:number, point] = mean = np.add.reduceat(own, first) / count
-        variance = variance + (own - np.repeat(mean, count)) ** 2
-        sigma[:number, point] = np.sqrt(np.add.reduceat(variance, first) / count)
-    return Measurements(values, sigma if members.has_errors else None)
-
-
-def _names(gaps: bool) -> tuple[str, ...]:
-    return ("class models", *_others(), *(("gaps",) if gaps else ()))
-
-
-def _others() -> dict[str, _Widened | _Grouped]:
-    near = {f"instances, width {width:g}": _Widened(width) for width in WIDTHS}
-    return {**near, "pointwise": _Grouped()}
-
-
-def _learn(
-    models: Sequence[ClassModel | _Widened | _Grouped],
-    training: Measurements,
-    label: IntArray,
-    noise: Noise,
-    around: Surroundings,
-    rng: np.random.Generator,
-) -> list[ClassModel]:
-    return [model.fit(training[label == number], noise, rng, around) for number, model in enumerate(models)]
+def _gain(before: FloatArray, after: FloatArray) -> tuple[float, float]:
+    """Mean gain of losses (levels, n), and its standard error: copies of an object are worth one."""
+    gain = (before - after).mean(axis=0)
+    return float(gain.mean()), float(gain.std() / np.sqrt(len(gain)))
 
 
 def _stack(told: FloatArray, label: IntArray, log_prior: FloatArray, level: FloatArray) -> Stacking:
@@ -280,15 +227,6 @@ def _deal(label: IntArray, rng: np.random.Generator) -> IntArray:
     fold = np.empty(len(label), dtype=np.int64)
     fold[order] = np.arange(len(label)) % FOLDS
     return fold
-
-
-def _noisier(objects: Measurements, added: FloatArray, rng: np.random.Generator) -> Measurements:
-    """Add known noise of standard deviations (m,)."""
-    if not added.any():
-        return objects
-    values = objects.values + added * rng.standard_normal(objects.shape)
-    sigma = np.where(objects.observed, np.hypot(objects.sigma, added), np.inf)
-    return Measurements(values, sigma, at=objects.at, band=objects.band)
 
 
 def _told_by_level(level: FloatArray, label: IntArray) -> float:

@@ -62,7 +62,7 @@ class Trust:
             Spread of each point in training.
         """
         if self.opinions is not None:
-            return self.opinions.apply(objects, evidence, scale, self.missingness, n_threads=n_threads)
+            return self.opinions.apply(objects, evidence, scale, n_threads=n_threads)
         gaps = self.missingness.log_factor(objects.observed)
         return self.coarsening.apply(evidence, _noise(objects, scale)) + gaps
 
@@ -114,7 +114,16 @@ def learn_trust(
         # A generator of its own: whether others are asked must not change what is drawn later.
         own = rng.spawn(1)[0]
         opinions = learn_opinions(
-            training, label, models, noise, around, coarsening, missingness, own, n_threads=n_threads
+            training,
+            label,
+            models,
+            noise,
+            around,
+            coarsening,
+            missingness,
+            own,
+            use_gaps=use_gaps,
+            n_threads=n_threads,
         )
     return Trust(coarsening, missingness, opinions)
 
