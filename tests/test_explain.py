@@ -119,3 +119,10 @@ def test_the_plot_shows_object_band_and_window(explained: Explanation) -> None:
     left, right = ax.patches[0].get_x(), ax.patches[0].get_x() + ax.patches[0].get_width()
     assert (left, right) == pytest.approx(tuple(explained.window[3]))
     plt.close(ax.figure)
+
+
+def test_nothing_is_strange_about_an_object_without_points(model: BADACClassifier) -> None:
+    nothing = Measurements(np.full((2, AT.size), np.nan), 0.1, at=AT)
+    found = model.explain(nothing)
+    assert set(found.hypothesis) == {"nothing strange"}
+    np.testing.assert_allclose(found.log_bayes_factor, 0.0, atol=1e-9)

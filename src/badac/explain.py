@@ -181,7 +181,9 @@ def explain(
     by_hypothesis = anomaly.by_hypothesis(objects) + np.log(anomaly.shares)
     names = np.array([words(type(one).__name__) for one in anomaly.hypotheses])
     log_total = logsumexp_rows(by_hypothesis)
-    hypothesis = np.where(log_total > 0, names[by_hypothesis.argmax(axis=1)], "nothing strange")
+    # An object without any point has a factor of 1, up to rounding.
+    strange = (log_total > 0) & objects.observed.any(axis=1)
+    hypothesis = np.where(strange, names[by_hypothesis.argmax(axis=1)], "nothing strange")
     if anomaly.own is not None:
         return _at_own_points(objects, anomaly.own, training, training_label, classes, log_total, hypothesis)
     ground = anomaly.ground

@@ -48,3 +48,11 @@ def test_learned_once_and_again_after_a_fit(model: BADACClassifier) -> None:
 def test_an_unfitted_model_says_so() -> None:
     with pytest.raises(NotFittedError):
         BADACClassifier().anomaly_pvalue([[0.0]])
+
+
+def test_an_object_without_any_point_is_no_discovery() -> None:
+    objects, label = straying(300, 3)
+    known = BADACClassifier(class_model="template", random_state=0).fit(objects, label)
+    nothing = Measurements(np.full((5, objects.n_points), np.nan), 0.1)
+    np.testing.assert_array_equal(known.anomaly_pvalue(nothing), 1.0)
+    assert len(known.rank(nothing, fdr=0.5)) == 0

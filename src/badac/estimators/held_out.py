@@ -57,8 +57,13 @@ class HeldOut:
         return cls(learned, Calibration.of(*_compared(learned, known.training[kept]), strata))
 
     def pvalues(self, objects: Measurements) -> FloatArray:
-        """Return (n,): the share of kept-back objects of the same class and noise that look at least as strange."""
-        return self.calibration.pvalues(*_compared(self.learned, objects))
+        """Return (n,): the share of kept-back objects of the same class and noise that look at least as strange.
+
+        1 where nothing was measured: the odds of such an object are the prior's, which is more than known objects keep, but
+        nothing about it is strange.
+        """
+        found = self.calibration.pvalues(*_compared(self.learned, objects))
+        return np.where(objects.observed.any(axis=1), found, 1.0)
 
 
 def _compared(model: BADACClassifier, objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:
