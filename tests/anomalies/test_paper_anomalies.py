@@ -10,6 +10,7 @@ from scipy.stats import norm
 from badac import BADACClassifier, Measurements
 from badac.anomalies import Broad, Contamination, Known, Seen, TopHat
 from badac.anomalies.contamination import flagging_height
+from badac.anomalies.tophat import log_interval
 from badac.classes import Instances, Surroundings
 from badac.noise import Gaussian
 
@@ -90,3 +91,26 @@ def test_contamination_flags_its_fraction_of_new_objects(rng: np.random.Generato
 def test_flagging_height_is_the_quantile_even_with_underflow() -> None:
     assert flagging_height(np.array([4.0, 1.0, 3.0, 2.0]), 0.25) == 1.0
     assert np.isfinite(flagging_height(np.array([-np.inf, 1.0]), 0.5))
+
+
+def test_the_probability_of_an_interval_in_the_tails_and_for_any_width() -> None:
+    low = np.array([-1.0, 2.0, -40.0, 3.0, 3.0, -3.0])
+    width = np.array([3.0, 1.0, 5.0, 1e-9, 1e-200, 1e200])
+    # By the density at the near end, times what is left of it: exact to second order where the width is small.
+    expected = [
+        np.log(norm.cdf(2) - norm.cdf(-1)),
+        np.log(norm.sf(2) - norm.sf(3)),
+        norm.logcdf(-35.0),
+        norm.logpdf(3.0) + np.log(1e-9),
+        norm.logpdf(3.0) + np.log(1e-200),
+        norm.logsf(-3.0),
+    ]
+    np.testing.assert_allclose(log_interval(low, width), expected, rtol=1e-8)
+    # An end is so far out that the other one is the same number.
+    np.testing.assert_allclose(log_interval(np.array([1e30, -1e30]), np.array([3.0, 3.0])), -5e59)
+
+
+@pytest.mark.parametrize("sigma", [1e-200, 1e20, 1e150])
+def test_the_top_hat_of_any_error_bar_is_finite(sigma: float) -> None:
+    model = TopHat().fit(known(np.array([[0.0], [1.0]])), np.random.default_rng(0))
+    assert np.isfinite(model.log_evidence(Measurements([[0.5], [1e20]], sigma), NOTHING)).all()

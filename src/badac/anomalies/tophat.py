@@ -40,13 +40,19 @@ class TopHat:
         width = self.upper - self.lower
         sigma = np.maximum(np.where(objects.observed, objects.sigma, 1.0), _SOFTEST_EDGE * width)
         values = np.where(objects.observed, objects.values, 0.5 * (self.lower + self.upper))
-        inside = log_interval((self.lower - values) / sigma, (self.upper - values) / sigma)
+        inside = log_interval((self.lower - values) / sigma, width / sigma)
         return np.asarray(np.where(objects.observed, inside - np.log(width), 0.0).sum(axis=1))
 
 
-def log_interval(low: FloatArray, high: FloatArray) -> FloatArray:
-    """Log of the normal probability of [low, high], accurate in both tails."""
+def log_interval(low: FloatArray, width: FloatArray) -> FloatArray:
+    """Log of the normal probability of [low, low + width], accurate in both tails and for widths of any size."""
+    high = low + width
     flip = low > 0  # the upper tail is the lower one mirrored
     a, b = np.where(flip, -high, low), np.where(flip, -low, high)
     upper = log_ndtr(b)
-    return np.asarray(upper + np.log1p(-np.exp(np.minimum(log_ndtr(a) - upper, -1e-300))))
+    # How much less likely the lower end is: known from the width where the difference of the ends is rounded away.
+    fall = np.maximum(upper - log_ndtr(a), width * np.maximum(-b, 0.0))
+    narrow = fall < 1e-5
+    between = np.log(-np.expm1(-np.where(narrow, 1.0, fall)))
+    middle = -0.5 * (0.5 * np.where(narrow, a + b, 0.0)) ** 2 - 0.5 * np.log(2.0 * np.pi) + np.log(width)
+    return np.asarray(np.where(narrow, middle, upper + between))
