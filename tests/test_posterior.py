@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
+from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, possible, probability
 
 
 def test_posterior_by_hand() -> None:
@@ -53,3 +53,19 @@ def test_class_priors() -> None:
 def test_bad_priors(priors: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         class_log_prior(priors, np.array(["a", "b"]), np.array([1.0, 1.0]))
+
+
+def test_classes_that_are_equally_impossible_share_the_probability() -> None:
+    found = np.exp(log_posterior(np.array([[-1e121, -1e121]]), np.log([0.5, 0.5])))
+    np.testing.assert_allclose(found, [[0.5, 0.5]], rtol=1e-15)
+
+
+def test_priors_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="one per class in the order"):
+        class_log_prior(["a", "b"], np.array([0, 1]), np.array([1.0, 1.0]))
+
+
+def test_where_a_class_is_impossible_the_frequencies_stand_in() -> None:
+    usual = np.log([0.3, 0.7])
+    assert possible(usual, np.array([1, 1])) is usual
+    np.testing.assert_allclose(possible(np.array([0.0, -np.inf]), np.array([1, 3])), np.log([0.25, 0.75]))

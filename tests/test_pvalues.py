@@ -122,3 +122,9 @@ def test_noise_level_follows_the_error_bars_and_counts_gaps_as_noise() -> None:
     gaps = np.array([[0.0, np.nan, np.nan, np.nan]])
     assert noise_level(Measurements(gaps, 0.5), around)[0] == pytest.approx(np.log(0.25 * 2.0))
     assert np.isfinite(noise_level(Measurements(np.zeros((1, 4))), around)[0])
+
+
+@pytest.mark.parametrize("share", ["0.1", None, True, np.nan, 0.0, 1.0])
+def test_a_share_of_false_alarms_is_a_number(share: object) -> None:
+    with pytest.raises(ValueError, match="`fdr` must be a share"):
+        discoveries(np.array([0.1]), share)

@@ -79,7 +79,12 @@ def class_log_prior(priors: Any, classes: npt.NDArray[Any], counts: FloatArray) 
                 f"Classes: {classes.tolist()}."
             )
         priors = [priors[label] for label in classes.tolist()]
-    given = np.asarray(priors, dtype=np.float64)
+    try:
+        given = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"`priors` must be probabilities, one per class in the order {classes.tolist()}: got {priors!r}."
+        ) from error
     if given.shape != (len(classes),):
         raise ValueError(
             f"`priors` must have one probability per class, {len(classes)}: got shape {given.shape}. "
@@ -91,3 +96,11 @@ def class_log_prior(priors: Any, classes: npt.NDArray[Any], counts: FloatArray) 
         )
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(given / given.sum()))
+
+
+def possible(log_prior: FloatArray, counts: npt.NDArray[Any]) -> FloatArray:
+    """Return log priors (k,) under which every class is possible: the training's frequencies, if one has the prior 0.
+
+    How far evidence can be trusted is learned from members of all classes, and those of an impossible one say it too.
+    """
+    return log_prior if np.isfinite(log_prior).all() else np.asarray(np.log(counts / counts.sum()))

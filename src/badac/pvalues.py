@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from badac.classes.model import Surroundings
 from badac.data.measurements import Measurements
+from badac.data.validation import is_number
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -149,7 +150,7 @@ def keep_back(label: IntArray, rng: np.random.Generator) -> BoolArray:
 
 def discoveries(pvalue: FloatArray, share: float) -> BoolArray:
     """Return (n,): the longest list of which on average at most `share` is false (Benjamini & Hochberg 1995)."""
-    if not 0.0 < share < 1.0:
+    if not is_number(share) or not 0.0 < share < 1.0:
         raise ValueError(
             f"`fdr` must be a share of false alarms between 0 and 1: got {share!r}. Use for example 0.1."
         )

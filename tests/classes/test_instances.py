@@ -188,3 +188,9 @@ def test_few_exact_members_and_constant_points(n: int) -> None:
     found = fitted(members).log_evidence(Measurements([[1.0, 2.0, 0.0], [5.0, 5.0, 5.0]]))
     assert np.isfinite(found).all()
     assert found[0] > found[1]
+
+
+@pytest.mark.parametrize("width", [-1.0, np.nan, np.inf, "a"])
+def test_an_intraclass_width_that_is_none_is_refused(width: object) -> None:
+    with pytest.raises(ValueError, match="`sigma_star` of Instances must be"):
+        fitted(Measurements(np.zeros((3, 2)), 0.1), sigma_star=width)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -146,3 +147,28 @@ def test_repr_says_what_matters() -> None:
     )
     assert "without errors" in repr(Measurements([[1.0]]))
     assert "with covariance" in repr(everything())
+
+
+def test_masked_cells_are_missing() -> None:
+    masked = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], [[False, True], [False, False]])
+    np.testing.assert_array_equal(Measurements(masked, 0.1).observed, [[True, False], [True, True]])
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            np.array([["2020-01-01"]], dtype="datetime64[s]"),
+            "must hold numbers: got datetime64.*days or seconds",
+        ),
+        (scipy.sparse.csr_matrix(np.eye(2)), "`values` must be dense: got csr_matrix. Use .toarray()"),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_refused(values: object, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Measurements(values)
+
+
+def test_an_index_of_nothing_is_refused() -> None:
+    with pytest.raises(IndexError, match="selected by numbers"):
+        Measurements(np.ones((2, 2)))[None]

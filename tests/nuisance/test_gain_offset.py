@@ -196,3 +196,11 @@ def test_a_nuisance_of_no_known_name_is_refused() -> None:
     for wrong in ({"phase": 0.1}, "gain", [Calibration]):
         with pytest.raises(ValueError, match="`nuisance` must"):
             BADACClassifier(nuisance=wrong).fit([[0.0], [1.0], [0.1], [1.1]], [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("width", ["x", None, -1.0, np.nan, np.inf])
+def test_a_width_is_a_number(width: object) -> None:
+    with pytest.raises(ValueError, match="`gain` of a Calibration must be a width >= 0"):
+        Calibration(gain=width)
+    with pytest.raises(ValueError, match="`width` of a Shift must be >= 0"):
+        Shift(width)

@@ -18,6 +18,7 @@ from scipy.optimize import minimize_scalar
 
 from badac.classes.model import FloatArray, Surroundings, point_moments, refuse_own_points
 from badac.data.measurements import Measurements
+from badac.data.validation import is_number
 from badac.noise.model import Noise, log_mixture, needs_sigma
 
 _MEMBERS_TO_LEARN_FROM = 500
@@ -56,6 +57,11 @@ class Instances:
         surroundings: Surroundings | None = None,
     ) -> Self:
         refuse_own_points(members, "Instances")
+        star = self.sigma_star
+        if star not in (None, "learn") and not (is_number(star) and 0 <= float(star) < np.inf):
+            raise ValueError(
+                f"`sigma_star` of Instances must be a standard deviation >= 0, 'learn' or None: got {star!r}."
+            )
         around = Surroundings.of(members) if surroundings is None else surroundings
         filled = fill_gaps(members, around)
         learn = self.sigma_star == "learn" or (

@@ -168,6 +168,8 @@ class Measurements:
     def __getitem__(self, key: Any) -> Measurements:
         """Select objects by a slice, an integer, a boolean mask or an array of integers; always a `Measurements`."""
         rows, columns = self._split_key(key)
+        if rows is None:
+            raise IndexError(f"objects are selected by numbers, a mask or a slice: got {key!r}.")
         if isinstance(rows, int | np.integer):
             if not -self.n_objects <= rows < self.n_objects:
                 raise IndexError(f"object {rows} is out of range: there are {self.n_objects} objects.")

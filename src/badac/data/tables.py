@@ -16,6 +16,11 @@ from badac.data.measurements import Measurements
 from badac.data.validation import FloatArray, as_real
 
 
+def as_frame(table: Any) -> Any:
+    """Return an Arrow table as a DataFrame, and anything else as it is."""
+    return table.to_pandas() if hasattr(table, "to_pandas") and hasattr(table, "column_names") else table
+
+
 def has_error_columns(frame: Any, suffix: str = "_err") -> bool:
     """Whether a table has at least one pair of columns ``name`` and ``name_err``."""
     names = [str(name) for name in frame.columns]
@@ -26,6 +31,9 @@ def has_error_columns(frame: Any, suffix: str = "_err") -> bool:
 def value_columns(names: Sequence[str], suffix: str = "_err") -> list[str]:
     """Return the columns that hold values, checking that each has its error column and each error its value."""
     present = set(names)
+    if len(present) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"The table has more than one column {twice!r}. Rename or drop one.")
     values = [name for name in names if not (name.endswith(suffix) and name[: -len(suffix)] in present)]
     orphans = [name for name in values if name.endswith(suffix)]
     if orphans:

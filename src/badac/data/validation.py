@@ -17,7 +17,17 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def as_real(array: Any, name: str) -> FloatArray:
-    """Return the array as float64, without a copy where it already is; refuse what is not a real number."""
+    """Return the array as float64, without a copy where it already is; refuse what is not a real number.
+
+    Masked cells become NaN.
+    """
+    if hasattr(array, "toarray"):
+        raise ValueError(
+            f"`{name}` must be dense: got {type(array).__name__}. Use .toarray(); an empty cell is then 0, not missing."
+        )
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        mask = np.ma.getmaskarray(array)
+        return np.where(mask, np.nan, as_real(np.where(mask, 0, np.ma.getdata(array)), name))
     try:
         found = np.asarray(array)
     except ValueError as error:
@@ -30,6 +40,10 @@ def as_real(array: Any, name: str) -> FloatArray:
             f"`{name}` must be real: complex data not supported (got {found.dtype}). "
             "Pass real and imaginary parts as separate points."
         )
+    if found.dtype.kind in "mM":
+        raise ValueError(
+            f"`{name}` must hold numbers: got {found.dtype}, dates. Turn them into days or seconds since a date of your choice."
+        )
     if found.dtype.kind not in "fiub":
         try:
             found = found.astype(np.float64)
@@ -38,6 +52,11 @@ def as_real(array: Any, name: str) -> FloatArray:
                 f"`{name}` must hold numbers: got {found.dtype} ({error}). Encode the column or leave it out."
             ) from error
     return np.asarray(found, dtype=np.float64)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a parameter is a real number: no text, nothing, and no truth value."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def smallest(array: FloatArray) -> float:

@@ -12,7 +12,7 @@ from badac.anomalies import AnomalyModel, Broad, Contamination, Deviations, TopH
 from badac.classes import Auto, ClassModel, GaussianProcess, Instances, Population, Subclasses, Template
 from badac.data.measurements import Measurements
 from badac.data.units import units_of
-from badac.data.validation import FloatArray
+from badac.data.validation import FloatArray, is_number
 from badac.noise import AutoNoise, Correlated, Gaussian, Noise, Outliers, Poisson, Student
 from badac.nuisance import Calibration, Nuisance, Shift
 
@@ -129,8 +129,8 @@ def choose_units(estimator: Any, objects: Measurements) -> FloatArray:
 
 def check_share(parameter: str, value: Any) -> None:
     """Refuse a prior probability that leaves nothing for one side."""
-    if not 0 < value < 1:
-        raise ValueError(f"`{parameter}` must be between 0 and 1: got {value!r}.")
+    if not is_number(value) or not 0 < value < 1:
+        raise ValueError(f"`{parameter}` must be a number between 0 and 1: got {value!r}.")
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -34,7 +34,7 @@ from badac.evidence import log_evidence
 from badac.explain import Explanation, explain
 from badac.learned import learn_noise
 from badac.noise import Noise
-from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, probability
+from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, possible, probability
 from badac.ranking import Ranking
 from badac.threads import n_threads
 from badac.trust.coarsening import Coarsening
@@ -187,7 +187,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "classes_"):
             return self.fit(X, y, X_err=X_err)
         objects = to_measurements(self, X, X_err, reset=False)
-        label = to_labels(y, objects)
+        label = to_labels(y, objects, like=self.training_label_)
         if objects.has_errors != self.fitted_with_errors_:
             raise ValueError(
                 "partial_fit needs errors exactly if fit had them: got objects "
@@ -241,7 +241,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             objects,
             index,
             models,
-            log_prior,
+            possible(log_prior, counts),
             noise,
             surroundings,
             rng,
@@ -351,7 +351,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _objects(self, X: Any, X_err: Any) -> Measurements:
         check_is_fitted(self)
         objects = to_measurements(self, X, X_err, reset=False)
-        check_coordinates(objects, self.training_)
+        check_coordinates(objects, self.training_, self.class_models_)
         warn_if_errors_are_missing(objects, self.fitted_with_errors_)
         return self._in_units(objects)
 

@@ -34,7 +34,7 @@ from badac.classes.population.population import Population
 from badac.classes.population.sites import see
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
-from badac.data.validation import IntArray
+from badac.data.validation import IntArray, is_number
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import LinkedNoise, Noise
 from badac.nuisance.model import left_out
@@ -81,7 +81,7 @@ class Calibration:
     def __post_init__(self) -> None:
         for name in ("gain", "offset"):
             value = getattr(self, name)
-            if not 0 <= value < np.inf:
+            if not is_number(value) or not 0 <= value < np.inf:
                 raise ValueError(f"`{name}` of a Calibration must be a width >= 0: got {value!r}.")
 
     @property

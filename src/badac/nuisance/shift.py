@@ -22,6 +22,7 @@ from badac.classes.population.population import Population
 from badac.classes.processes.basis import coordinates
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
+from badac.data.validation import is_number
 from badac.noise.model import Noise
 from badac.nuisance.alignment import align
 from badac.nuisance.calibration import Calibration
@@ -60,7 +61,7 @@ class Shift:
     learned_from: Measurements | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.width < np.inf:
+        if not is_number(self.width) or not 0 <= self.width < np.inf:
             raise ValueError(f"`width` of a Shift must be >= 0: got {self.width!r}.")
         if self.shape not in _SHAPES:
             raise ValueError(f"`shape` of a Shift must be one of {', '.join(_SHAPES)}: got {self.shape!r}.")
