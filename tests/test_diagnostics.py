@@ -63,3 +63,13 @@ def test_what_cannot_be_diagnosed_is_refused():
         diagnose(Measurements(np.zeros((10, 3)), 1.0), np.zeros(10), rng)
     with pytest.raises(ValueError, match="not `covariance`"):
         diagnose(Measurements(np.zeros((30, 3)), covariance=np.eye(3)), np.zeros(30), rng)
+
+
+def test_exact_values_say_nothing_about_error_bars():
+    rng = np.random.default_rng(0)
+    values, label = 0.1 * rng.standard_normal((60, 8)), np.zeros(60)
+    with pytest.raises(ValueError, match="all of them are 0"):
+        diagnose(Measurements(values, 0.0), label, rng)
+    sigma = np.full(values.shape, 0.1)
+    sigma[:, 0] = 0.0
+    assert diagnose(Measurements(values, sigma), label, rng).best == "gaussian"

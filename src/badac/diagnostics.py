@@ -153,8 +153,14 @@ def diagnose(
         raise ValueError(
             "diagnose compares the scatter of the objects with their error bars, but they have none: give `sigma`."
         )
+    if not (training.sigma[training.observed] > 0).any():
+        raise ValueError(
+            "diagnose compares the scatter of the objects with their error bars, but all of them are 0: give `sigma`."
+        )
     if training.covariance is not None:
         raise ValueError("diagnose looks for correlated errors itself: give `sigma`, not `covariance`.")
+    # Exact values have no error bars to be compared with.
+    training = training.with_sigma(np.where(training.sigma > 0, training.sigma, np.inf))
     classes, index = np.unique(np.asarray(label), return_inverse=True)
     index = index.astype(np.int64)
     if np.bincount(index).max(initial=0) < 20:

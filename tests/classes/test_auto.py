@@ -102,3 +102,13 @@ def test_instances_are_not_tried_where_every_pair_has_a_covariance_of_its_own() 
     assert affordable(Measurements(values, 0.3), around)
     report = Auto().fit(own, around, rng).report
     assert {one.name for one in report} == {"population", "template"}
+
+
+def test_exact_members_are_no_reason_to_refuse() -> None:
+    members = sines(40, 0)
+    exact = members.with_sigma(np.zeros(members.shape))
+    some = members.with_sigma(np.where(np.arange(members.n_points) == 3, 0.0, members.sigma))
+    for objects in (exact, some):
+        found = fit(objects)
+        assert "instances" not in [candidate.name for candidate in found.report]
+        assert np.isfinite(found.log_evidence(objects)).all()

@@ -255,3 +255,12 @@ def test_objects_with_one_point_or_none(rng: np.random.Generator) -> None:
     model = GaussianProcess(rank=0, n_knots=5).fit(badac.data.concatenate([members, few]), Gaussian(), rng)
     found = model.log_evidence(few)
     assert np.isfinite(found[0]) and found[1] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "values", [np.zeros((20, 6)), np.ones((20, 6)) * np.arange(6), np.eye(6)[np.arange(20) % 2]]
+)
+def test_members_that_agree_to_the_last_digit_are_a_class(values: np.ndarray) -> None:
+    members = Measurements(values)
+    model = GaussianProcess().fit(members, Gaussian(), np.random.default_rng(0))
+    assert np.isfinite(model.log_evidence(members)).all()

@@ -119,3 +119,9 @@ def test_open_noise_without_errors_is_refused():
     with pytest.raises(ValueError, match="comparing scatter with `sigma`"):
         learn_noise(Outliers(), training, np.zeros(50, dtype=int), rng)
     assert learn_noise(AutoNoise(), training, np.zeros(50, dtype=int), rng) == Gaussian()
+
+
+def test_nothing_observed_teaches_nothing():
+    nothing = Measurements(np.full((30, 5), np.nan), 0.1)
+    found = learn_noise(Student(), nothing, np.zeros(30, dtype=np.int64), np.random.default_rng(0))
+    assert np.isfinite(found.df)

@@ -21,6 +21,7 @@ from badac.classes.model import ClassModel, FloatArray, Surroundings
 from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
+from badac.data.validation import smallest
 from badac.noise.correlated import Correlated, is_shared
 from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
 
@@ -83,12 +84,14 @@ class Auto:
     ) -> Self:
         around = Surroundings.of(members) if surroundings is None else surroundings
         if not needs_sigma(noise):
-            exact = Instances().fit(members, noise, rng, around)
+            instances = Instances().fit(members, noise, rng, around)
             why = (
                 "chosen: the noise does not work with error bars, and only instances take any noise as it is"
             )
-            mean = float(np.mean(exact.leave_one_out()))
-            return replace(self, chosen=exact, report=(Candidate("instances", mean, 0.0, 0.0, True, why),))
+            mean = float(np.mean(instances.leave_one_out()))
+            return replace(
+                self, chosen=instances, report=(Candidate("instances", mean, 0.0, 0.0, True, why),)
+            )
         population = Population().fit(members, noise, rng, around)
         if population.unit != 1.0:
             mean = float(np.mean(population.leave_one_out()))
@@ -102,7 +105,8 @@ class Auto:
             "template": left_out_of_template(members, compared, noise, rng, around),
         }
         # The density of exact values at points where they repeat has no bound, and would decide the comparison.
-        if members.n_objects > 1 and members.has_errors and affordable(members, noise):
+        exact = not members.has_errors or smallest(members.sigma) == 0.0
+        if members.n_objects > 1 and not exact and affordable(members, noise):
             evidence["instances"] = left_out_of_instances(members, compared, noise, rng, around)
         report = compare(evidence)
         chosen: ClassModel = population

@@ -25,6 +25,7 @@ from badac.classes.model import FloatArray
 from badac.classes.processes.process import Block, Process, between_bands, covariance
 
 _FLOOR = 1e-4
+_FORBIDDEN = 1e100
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -197,7 +198,11 @@ def climb(
 
     def loss(vector: FloatArray) -> tuple[float, FloatArray]:
         here = unpack(np.clip(vector, -20.0, 20.0), process, scales)
-        value, slopes = evidence(here, members, origin, prior_precision, ask=False)
+        try:
+            value, slopes = evidence(here, members, origin, prior_precision, ask=False)
+        except np.linalg.LinAlgError:
+            # Members that agree to the last digit lead to where rounding makes a covariance singular: not there.
+            return _FORBIDDEN, np.zeros_like(vector)
         factor = np.linalg.cholesky(here.bands) / scales.value
         by_factor = 2.0 * scales.value**2 * slopes["bands"] @ factor
         lower = by_factor[rows, columns]
