@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 import badac
@@ -244,3 +245,29 @@ def test_experiment_one_with_its_outliers() -> None:
         # 1 % is the bar at 4,000 training and 5,000 test objects; here 235 of a class, learned from 200.
         assert (found[label == kind] != kind).mean() < 0.04
     assert (found[label > 1] > 1).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"block": 0}, "`block`"),
+        ({"block": -1}, "`block`"),
+        ({"block": 1.5}, "`block`"),
+        ({"contested": np.nan}, "`contested`"),
+    ],
+)
+def test_a_block_of_none_loses_no_object_in_silence(settings: dict[str, float], said: str) -> None:
+    name = next(iter(KINDS))
+    known = BADACClassifier(class_model="template", random_state=0).fit(noisy(name, 20, 0), np.zeros(20))
+    with pytest.raises(ValueError, match=said):
+        Stream(known, **settings).process(noisy(name, 5, 1))
+
+
+def test_a_clone_is_the_stream_before_its_first_object() -> None:
+    name = next(iter(KINDS))
+    known = BADACClassifier(class_model="template", random_state=0).fit(noisy(name, 20, 0), np.zeros(20))
+    stream = Stream(known, block=7)
+    stream.process(noisy(name, 5, 1))
+    fresh = clone(stream)
+    assert (fresh.n_seen_, fresh.block) == (0, 7)
+    np.testing.assert_array_equal(fresh.process(noisy(name, 5, 1)), stream.assignment_)

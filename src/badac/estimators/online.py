@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from badac.anomalies import Deviations
 from badac.anomalies.young import Alikeness, log_anomaly_density
 from badac.data.measurements import Measurements
+from badac.data.validation import is_number
 from badac.estimators.arrival import Block, advance
 from badac.estimators.classifier import BADACClassifier
 from badac.estimators.newcomers import Pool, StreamState, dismissed, merged
@@ -82,6 +83,10 @@ class Stream(BaseEstimator):  # type: ignore[misc]
         # Unlike a classifier it learns nothing before its first object: everything is in the model.
         self._start()
 
+    def __sklearn_clone__(self) -> Stream:
+        """Return the stream before its first object: its fitted model is what it is made of, and stays fitted."""
+        return type(self)(**self.get_params(deep=False))
+
     @property
     def _anomaly(self) -> Deviations:
         anomaly = getattr(self.model, "anomaly_model_", None)
@@ -116,6 +121,12 @@ class Stream(BaseEstimator):  # type: ignore[misc]
         (n,) int
             Their classes as of now: codes of known classes or of new ones. `assignment_` may change as more is learned.
         """
+        if not isinstance(self.block, int | np.integer) or self.block < 1:
+            raise ValueError(
+                f"`block` of a Stream must be a number of objects, 1 or more: got {self.block!r}."
+            )
+        if not is_number(self.contested) or np.isnan(self.contested):
+            raise ValueError(f"`contested` of a Stream must be a number of nats: got {self.contested!r}.")
         objects = self.model._objects(X, X_err)
         first = self.state_.n_seen
         for start in range(0, objects.n_objects, self.block):
