@@ -168,3 +168,28 @@ def test_text_where_numbers_belong() -> None:
         from_long(rows(flux=["a"] * 5))
     with pytest.raises(ValueError, match="must name the object of every row: row 1"):
         from_long(rows(object_id=["a", None, "b", "b", "c"]))
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Paris"])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_dates_become_modified_julian_days(zone: str | None, as_text: bool) -> None:
+    days = pandas.to_timedelta([0.5, 1.5, 0.5, 2.5, 4.5], unit="D")
+    dates = pandas.Series(pandas.Timestamp("2026-01-01", tz="UTC") + days)
+    dates = dates.dt.tz_localize(None) if zone is None else dates.dt.tz_convert(zone)
+    found = from_long(rows(time=dates.astype(str) if as_text else dates))
+    np.testing.assert_allclose(found.objects.at[:2], 61041.0 + np.array([[0.5, 1.5], [0.5, 2.5]]), atol=1e-6)
+    assert "the dates in 'time' were taken as modified Julian days (UTC)" in str(found.losses)
+    assert from_long(rows(time=days)).objects.at[0].tolist() == [0.5, 1.5]
+
+
+def test_a_time_that_is_neither_number_nor_date_is_refused() -> None:
+    with pytest.raises(ValueError, match="Column 'time' must hold times, as numbers or as dates"):
+        from_long(rows(time=["1.0", "soon", "2.0", "3.0", "4.0"]))
+
+
+@pytest.mark.parametrize("bands", [None, ["g", "r"]])
+def test_rows_without_a_band_are_left_out_and_counted(bands: list[str] | None) -> None:
+    found = from_long(rows(band=["g", None, "g", "g", "r"]), bands=bands)
+    assert found.bands == ("g", "r")
+    assert total(found) == 4
+    assert "1 row left out: no band (object a, row 1)" in str(found.losses)

@@ -154,3 +154,30 @@ def test_a_long_table_without_errors_is_named() -> None:
     table = pandas.DataFrame({"object_id": [1, 1], "mjd": [1.0, 2.0], "flux": [3.0, 4.0]})
     with pytest.raises(ValueError, match=r"looks like a long table \(object = object_id, time = mjd\)"):
         from_table(table)
+
+
+@pytest.mark.parametrize("other", [None, np.ones((3, 2)), "stars.csv"])
+def test_what_is_no_table_is_refused(other: object) -> None:
+    with pytest.raises(TypeError, match="a table with named columns is needed"):
+        from_table(other)
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    frame = pandas.DataFrame([[1.0, 0.1, 2.0]], columns=["g", "g_err", "g"])
+    with pytest.raises(ValueError, match="more than one column 'g'"):
+        from_table(frame)
+
+
+def test_whole_labels_stay_whole_beside_a_gap() -> None:
+    frame = pandas.DataFrame({"g": [1.0, 2.0, 3.0], "g_err": 0.1, "label": [1, None, 2]})
+    label = from_table(frame).label
+    assert label is not None and label.dtype.kind == "i" and label.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="Column 'label' has no labels at all"):
+        from_table(frame.assign(label=None))
+
+
+def test_another_separator_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "stars.csv"
+    place.write_text("object;g;g_err\na;1;0.1\n")
+    with pytest.raises(TableFileError, match="is it separated by semicolons"):
+        read(place)

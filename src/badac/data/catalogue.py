@@ -82,7 +82,14 @@ class Catalogue:
             "objects", int((~both).sum()), "not in the table of labels", self.ids[~both].tolist()
         ).and_also("objects", len(only_labels), "labelled, but without measurements", only_labels)
         picked = self[both]
-        return replace(picked, label=labels[position[both]], losses=losses)
+        return replace(picked, label=whole_labels(labels[position[both]]), losses=losses)
+
+
+def whole_labels(label: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels with whole numbers whole, which a gap in the column had turned into fractions."""
+    if label.dtype.kind == "f" and np.array_equal(label, np.round(label)):
+        return label.astype(np.int64)
+    return label
 
 
 def _some(names: npt.NDArray[Any]) -> str:

@@ -29,6 +29,9 @@ SUFFIXES = {
 }
 
 
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": "blanks"}
+
+
 class TableFileError(ValueError):
     """A file that holds no table that can be read."""
 
@@ -79,6 +82,14 @@ def read_frame(path: str | os.PathLike[str]) -> Any:
         ) from error
     if frame.shape[1] == 0 or len(frame) == 0:
         raise TableFileError(f"{path} holds no rows: got {len(frame)} rows and {frame.shape[1]} columns.")
+    if kind == "csv" and frame.shape[1] == 1:
+        only = str(frame.columns[0])
+        other = next((name for mark, name in _SEPARATORS.items() if mark in only), None)
+        if other is not None:
+            raise TableFileError(
+                f"{path} is read as one column, {only[:60]!r}: is it separated by {other}? Separate the columns by commas, "
+                "or by tabs (.tsv) or blanks (.txt)."
+            )
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise TableFileError(f"{path} has more than one column {str(twice[0])!r}. Rename or drop one.")

@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.data.catalogue import Catalogue
+from badac.data.catalogue import Catalogue, whole_labels
 from badac.data.columns import Roles, recognise
+from badac.data.files import needs
 from badac.data.losses import Losses, counted
 from badac.data.magnitudes import to_flux
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray, FloatArray, IntArray, as_real
+
+# Modified Julian day 0.
+_MJD_ZERO = "1858-11-17"
 
 
 def from_long(
@@ -67,7 +71,8 @@ def from_long(
         raise ValueError(f"`unknown_band` must be 'raise' or 'drop': got {unknown_band!r}.")
     roles = recognise([str(name) for name in frame.columns], columns)
     names, row_object = _factorise(frame[roles.object], "object", roles.object)
-    time, value, error = (_numbers(frame, name) for name in (roles.time, roles.value, roles.error))
+    time, dated = _times(frame, roles.time)
+    value, error = _numbers(frame, roles.value), _numbers(frame, roles.error)
     band_names, row_band, foreign = _bands(frame, roles, bands)
     if foreign.any() and unknown_band == "raise":
         which = sorted({str(name) for name in frame[roles.band][foreign].tolist()})
@@ -78,7 +83,10 @@ def from_long(
         )
     if fluxes and roles.quantity == "magnitude":
         value, error = to_flux(value, error, zero_point)
-    use, losses = _usable(names, row_object, time, value, error, row_band, foreign)
+    nameless = _is_empty(frame[roles.band]) if roles.band else np.zeros(len(time), dtype=bool)
+    use, losses = _usable(names, row_object, time, value, error, row_band, foreign, nameless)
+    if dated:
+        losses = losses.and_note(f"the dates in {roles.time!r} were taken as modified Julian days (UTC)")
     keep = use[np.lexsort((row_band[use], time[use], row_object[use]))]
     losses = _notes(losses, use, keep, names, row_object, time, error, row_band)
     objects, present = _padded(
@@ -103,10 +111,36 @@ def _numbers(frame: Any, name: str) -> FloatArray:
         raise ValueError(f"Column {name!r} must hold numbers: {str(problem).split(': ', 1)[-1]}") from problem
 
 
+def _times(frame: Any, name: str) -> tuple[FloatArray, bool]:
+    """Return the times as numbers, and whether they were dates: those become modified Julian days."""
+    column = frame[name]
+    kind = getattr(column.dtype, "kind", "O")
+    if kind == "m":
+        return np.asarray(column.dt.total_seconds()) / 86400.0, False
+    if kind not in "MOUT":
+        return _numbers(frame, name), False
+    try:
+        return _numbers(frame, name), False
+    except ValueError:
+        pandas = needs("pandas", "Reading dates")
+        try:
+            dates = pandas.to_datetime(column, utc=True, format="ISO8601" if kind != "M" else None)
+        except (TypeError, ValueError) as problem:
+            raise ValueError(
+                f"Column {name!r} must hold times, as numbers or as dates like 2026-01-31T23:59:59: {problem}."
+            ) from problem
+        days = (dates - pandas.Timestamp(_MJD_ZERO, tz="UTC")) / pandas.Timedelta(days=1)
+        return np.asarray(days, dtype=np.float64), True
+
+
+def _is_empty(column: Any) -> BoolArray:
+    return np.asarray(column.isna()) if hasattr(column, "isna") else np.zeros(len(column), dtype=bool)
+
+
 def _factorise(column: Any, role: str, name: str) -> tuple[npt.NDArray[Any], IntArray]:
     """Names in order of first appearance, and the number of each row's name."""
     plain = np.asarray(column)
-    empty = np.asarray(column.isna()) if hasattr(column, "isna") else np.zeros(len(plain), dtype=bool)
+    empty = _is_empty(column)
     if empty.any():
         raise ValueError(
             f"Column {name!r} must name the {role} of every row: row {int(np.argmax(empty))} has none "
@@ -130,11 +164,11 @@ def _bands(frame: Any, roles: Roles, bands: Sequence[str] | None) -> tuple[list[
                 "Name it: columns={'band': ...}."
             )
         return [""], np.zeros(len(frame), dtype=np.int64), np.zeros(len(frame), dtype=bool)
-    found = np.asarray(frame[roles.band]).astype(str)
-    known = sorted(set(found.tolist())) if bands is None else [str(name) for name in bands]
+    found, named = np.asarray(frame[roles.band]).astype(str), ~_is_empty(frame[roles.band])
+    known = sorted(set(found[named].tolist())) if bands is None else [str(name) for name in bands]
     number = {name: position for position, name in enumerate(known)}
     code = np.array([number.get(name, -1) for name in found.tolist()], dtype=np.int64)
-    return known, code, code < 0
+    return known, code, (code < 0) & named
 
 
 def _usable(
@@ -145,11 +179,13 @@ def _usable(
     error: FloatArray,
     row_band: IntArray,
     foreign: BoolArray,
+    nameless: BoolArray,
 ) -> tuple[IntArray, Losses]:
     """Rows that can be used, and a line for every reason why others cannot."""
     losses = Losses()
     left = np.ones(len(time), dtype=bool)
     reasons: tuple[tuple[str, BoolArray], ...] = (
+        ("no band", nameless),
         ("band never seen in training", foreign),
         ("no time (not a finite number)", ~np.isfinite(time)),
         ("no value (not a finite number)", ~np.isfinite(value)),
@@ -238,7 +274,7 @@ def _labels(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Label of each object from a column of the long table, which must not contradict itself; none: not named."""
     given = np.asarray(column)
-    empty = np.asarray(column.isna()) if hasattr(column, "isna") else np.zeros(len(given), dtype=bool)
+    empty = _is_empty(column)
     labels: dict[int, Any] = {}
     for number, label, missing in zip(row_object.tolist(), given.tolist(), empty.tolist(), strict=True):
         if missing:
@@ -250,4 +286,4 @@ def _labels(
             )
     if not labels:
         raise ValueError(f"Column {name!r} has no labels at all. Leave it out: columns={{'label': None}}.")
-    return names[list(labels)], np.array(list(labels.values()))
+    return names[list(labels)], whole_labels(np.array(list(labels.values())))

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from badac.data.catalogue import Catalogue
+from badac.data.catalogue import Catalogue, whole_labels
 from badac.data.columns import find, is_long
 from badac.data.files import read_frame
 from badac.data.light_curves import from_long
 from badac.data.losses import Losses, counted
 from badac.data.measurements import Measurements
+from badac.data.tables import as_frame
 from badac.data.validation import BoolArray, FloatArray, as_real
 
 # How error columns are named: by an ending of the value's name, or by a beginning in its place.
@@ -72,6 +73,16 @@ def from_table(
     """Read a DataFrame, wide or long; parameters as in `read`."""
     if form not in ("auto", "wide", "long"):
         raise ValueError(f"`form` must be 'auto', 'wide' or 'long': got {form!r}.")
+    frame = as_frame(frame)
+    if not hasattr(frame, "columns"):
+        raise TypeError(
+            f"a table with named columns is needed, such as a DataFrame: got {type(frame).__name__}. An array of values "
+            "and one of errors make a badac.Measurements(values, sigma); a file is read with badac.data.read(path)."
+        )
+    names = [str(name) for name in frame.columns]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise ValueError(f"The table has more than one column {twice!r}. Rename or drop one.")
     long = form == "long" or (form == "auto" and looks_long(frame, columns))
     catalogue = (from_long if long else from_wide)(frame, columns=columns, **options)
     if labels is None:
@@ -264,10 +275,14 @@ def bad_cells(values: FloatArray, sigma: FloatArray) -> tuple[tuple[str, BoolArr
 
 def _labelled(catalogue: Catalogue, column: Any) -> Catalogue:
     missing = np.asarray(column.isna())
+    if missing.all() and len(missing):
+        raise ValueError(
+            f"Column {str(column.name)!r} has no labels at all. Leave it out: columns={{'label': None}}."
+        )
     label = np.asarray(column)[~missing]
     if label.dtype == object:
         label = np.array(label.tolist())
     losses = catalogue.losses.and_also(
         "objects", int(missing.sum()), "no label", catalogue.ids[missing].tolist()
     )
-    return replace(catalogue[~missing], label=label, losses=losses)
+    return replace(catalogue[~missing], label=whole_labels(label), losses=losses)

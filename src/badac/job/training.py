@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,6 @@ def read_training(
             f"with --label. Columns: {_some(names)}."
         )
     found = layout.read(frame, of_label)
-    found = replace(found, label=_plain(found.label))
     training = Training(found, layout.filled(found), of_label, Path(path).name)
     _check_classes(training)
     return training
@@ -142,14 +141,6 @@ def _check_classes(training: Training) -> None:
             f"the column {training.label!r} has {len(counts)} different values for {n} objects: names or numbers, not classes. "
             "Give the column of the classes with --label."
         )
-
-
-def _plain(label: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
-    """Whole numbers that a gap in the column has turned into fractions become whole again."""
-    assert label is not None
-    if label.dtype.kind == "f" and np.array_equal(label, np.round(label)):
-        return label.astype(np.int64)
-    return label
 
 
 def _first_value(frame: Any, of_label: str) -> str:
