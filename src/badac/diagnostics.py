@@ -20,6 +20,7 @@ from badac.classes.model import Surroundings
 from badac.classes.population.factor import Factor
 from badac.classes.population.latent import project
 from badac.data.measurements import Measurements
+from badac.data.units import in_units, units_of
 from badac.learned.families import (
     Comparison,
     compare_families,
@@ -159,6 +160,7 @@ def diagnose(
         )
     if training.covariance is not None:
         raise ValueError("diagnose looks for correlated errors itself: give `sigma`, not `covariance`.")
+    training = in_units(training, units_of(training))
     # Exact values have no error bars to be compared with.
     training = training.with_sigma(np.where(training.sigma > 0, training.sigma, np.inf))
     classes, index = np.unique(np.asarray(label), return_inverse=True)

@@ -7,6 +7,23 @@ import os
 from pathlib import Path
 
 
+def check_file(path: Path, what: str, *, overwrite: bool) -> None:
+    """Find out before the work, not after it, that a file could not be written, or would replace another."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: {what} is a file. Give its name too, with --output.")
+    above = path.absolute().parent
+    if not above.is_dir():
+        raise ValueError(
+            f"there is no folder {above} for {what}. Make it, or give another place with --output."
+        )
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise ValueError(f"{above} cannot be written to. Give another place with --output.")
+    if path.exists() and not overwrite:
+        raise ValueError(
+            f"{path} is there already. Give another name with --output, or replace it with --overwrite."
+        )
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that it is never seen half-written: under another name, then renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)

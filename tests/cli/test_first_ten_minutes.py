@@ -448,3 +448,54 @@ def test_help_of_every_verb_shows_an_example():
         told = RUN.invoke(app, [verb, "--help"])
         assert told.exit_code == 0
         assert f"$ badac {verb}" in told.stdout
+
+
+def test_no_file_is_replaced_without_a_word(tables, model, tmp_path):
+    kept = tmp_path / "model.badac"
+    kept.write_bytes(model.read_bytes())
+    again = ["fit", str(tables / "held.csv"), "-o", str(kept), *QUICK]
+    done = RUN.invoke(app, again)
+    assert done.exit_code == 1 and "is there already" in said(done) and "--overwrite" in said(done)
+    assert kept.read_bytes() == model.read_bytes()
+    assert RUN.invoke(app, [*again, "--overwrite"]).exit_code == 0
+    assert kept.read_bytes() != model.read_bytes()
+    figure = tmp_path / "why.png"
+    figure.write_text("somebody's")
+    one = ["explain", str(model), str(tables / "new.csv"), "new-01", "-j", "1", "-o"]
+    done = RUN.invoke(app, [*one, str(figure)])
+    assert done.exit_code == 1 and "is there already" in said(done)
+    assert figure.read_text() == "somebody's"
+    done = RUN.invoke(app, [*one, str(tmp_path / "nowhere" / "why.png")])
+    assert done.exit_code == 1 and "there is no folder" in said(done)
+    assert left(tmp_path) == ["model.badac", "why.png"]
+
+
+def test_a_table_of_a_header_alone(tables, model, tmp_path):
+    empty = tmp_path / "empty.csv"
+    empty.write_text((tables / "new.csv").read_text().splitlines()[0] + "\n")
+    done = RUN.invoke(app, [*RANK, str(model), str(empty), "-o", str(tmp_path / "results")])
+    assert done.exit_code == 1 and "holds no rows" in said(done)
+    assert left(tmp_path) == ["empty.csv"]
+
+
+def test_names_that_are_not_unique_and_objects_without_a_value(tables, model, tmp_path):
+    frame = pd.read_csv(tables / "new.csv")
+    frame["object"] = "same"
+    frame.loc[0, frame.columns[1:]] = np.nan
+    frame.to_csv(tmp_path / "odd.csv", index=False)
+    done = RUN.invoke(app, ["explain", str(model), str(tmp_path / "odd.csv"), "same", "-j", "1"])
+    assert done.exit_code == 0, done.output
+    assert "60 objects are called 'same': this is the first of them" in said(done)
+    assert "p-value 1." in done.stdout and "Nothing was measured" in done.stdout
+
+
+def test_labels_beside_a_gap_are_those_of_the_model(tables, tmp_path):
+    frame = pd.read_csv(tables / "train.csv")
+    frame["label"] = (frame["label"] == "rising").astype(int)
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    frame.assign(label=frame["label"].where(frame.index > 3)).to_csv(tmp_path / "held.csv", index=False)
+    place = str(tmp_path / "model.badac")
+    assert RUN.invoke(app, ["fit", str(tmp_path / "train.csv"), "-o", place, *QUICK]).exit_code == 0
+    done = RUN.invoke(app, ["evaluate", place, str(tmp_path / "held.csv"), "-j", "1", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["classification"]["accuracy"] > 0.9

@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from badac.cli.options import Columns, Errors, ErrorsChoice, Json, Label, Seed, read_labelled, roles
+from badac.cli.drawing import check_figure, draw
+from badac.cli.options import (
+    Columns,
+    Errors,
+    ErrorsChoice,
+    Json,
+    Label,
+    OverwriteFile,
+    Seed,
+    read_labelled,
+    roles,
+)
 from badac.cli.speech import plainly, step, tell
 
 
@@ -21,6 +32,7 @@ def diagnose(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also draw the residuals into this PNG or SVG file.")
     ] = None,
+    overwrite: OverwriteFile = False,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -33,12 +45,12 @@ def diagnose(
     $ badac diagnose train.csv --json | jq .advice
     """
     with plainly():
+        check_figure(output, overwrite=overwrite)
         import numpy as np
 
         training = read_labelled(train, label, roles(column), errors.value, quiet=as_json)
         if not training.catalogue.objects.has_errors:
             raise ValueError("there are no errors to diagnose (--errors none).")
-        from badac.cli.drawing import draw
         from badac.job.learning import check_noise
 
         with step("Comparing noise models"):

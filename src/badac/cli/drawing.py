@@ -5,15 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from badac.writing import write_whole
+from badac.writing import check_file, write_whole
+
+
+def check_figure(path: Path | None, *, overwrite: bool) -> None:
+    """Find out before the work that a figure could not be written, or would replace another file."""
+    if path is None:
+        return
+    if _form(path) not in ("png", "svg"):
+        raise ValueError(f"a figure is written as .png or .svg: got {path}.")
+    check_file(path, "the figure", overwrite=overwrite)
 
 
 def draw(display: Any, path: Path) -> None:
     """Draw a Display into a PNG or SVG file, told by the suffix."""
     from badac.plots.style import rendered
 
-    form = path.suffix.lstrip(".").lower()
-    if form not in ("png", "svg"):
-        raise ValueError(f"a figure is written as .png or .svg: got {path}.")
     display.plot()
-    write_whole(path, rendered(display.figure_, form))
+    write_whole(path, rendered(display.figure_, _form(path)))
+
+
+def _form(path: Path) -> str:
+    return path.suffix.lstrip(".").lower()

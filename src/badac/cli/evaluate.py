@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from badac.cli.drawing import check_figure, draw
 from badac.cli.options import (
     ClassChoice,
     Classes,
@@ -18,6 +19,7 @@ from badac.cli.options import (
     Label,
     NoiseChoice,
     NoiseOption,
+    OverwriteFile,
     Seed,
     is_model,
     load_model,
@@ -50,6 +52,7 @@ def evaluate(
         Path | None,
         typer.Option("--output", "-o", help="Also draw the calibration curve into this PNG or SVG file."),
     ] = None,
+    overwrite: OverwriteFile = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     as_json: Json = False,
@@ -65,6 +68,7 @@ def evaluate(
     $ badac evaluate model.badac held-out.csv --label type
     """
     with plainly():
+        check_figure(output, overwrite=overwrite)
         chosen = roles(column)
         from badac.job.evaluation import by_cross_validation, on_labelled
 
@@ -91,7 +95,5 @@ def evaluate(
                     training, Settings(class_model.value, noise.value, seed=seed, folds=folds), n_jobs=jobs
                 )
         if output is not None:
-            from badac.cli.drawing import draw
-
             draw(found.calibration, output)
         tell("evaluate", found, output, as_json=as_json)

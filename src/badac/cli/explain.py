@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from badac.cli.options import Jobs, Json, load_model
-from badac.cli.speech import plainly, step, tell, waiting
+from badac.cli.drawing import check_figure, draw
+from badac.cli.options import Jobs, Json, OverwriteFile, load_model
+from badac.cli.speech import note, plainly, step, tell, waiting
 
 
 def explain(
@@ -23,6 +24,7 @@ def explain(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also draw it into this PNG or SVG file.")
     ] = None,
+    overwrite: OverwriteFile = False,
     jobs: Jobs = -1,
     as_json: Json = False,
 ) -> None:
@@ -33,16 +35,17 @@ def explain(
     $ badac explain model.badac new.csv star-17 -o star-17.png
     """
     with plainly():
+        check_figure(output, overwrite=overwrite)
         fitted = load_model(model)
         fitted.n_jobs = jobs
         from badac.job.explaining import explained, find_object
 
         with waiting(f"Looking for {name}"):
             one = find_object(fitted, new, name)
+        for line in one.losses.notes:
+            note(line, warning=True)
         with step(f"Comparing {name} with the known classes"):
             found = explained(fitted, one)
         if output is not None:
-            from badac.cli.drawing import draw
-
             draw(found.display, output)
         tell("explain", found, output, as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -21,12 +20,14 @@ from badac.cli.options import (
     Label,
     NoiseChoice,
     NoiseOption,
+    OverwriteFile,
     Prior,
     Seed,
     read_labelled,
     roles,
 )
 from badac.cli.speech import note, plainly, print_json, step, to_stdout
+from badac.writing import check_file
 
 
 def fit(
@@ -37,6 +38,7 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
         "model.badac"
     ),
+    overwrite: OverwriteFile = False,
     column: Columns = None,
     errors: Errors = ErrorsChoice.sigma,
     class_model: Classes = ClassChoice.auto,
@@ -62,7 +64,7 @@ def fit(
     """
     with plainly():
         chosen = roles(column)
-        _check_place(output)
+        check_file(output, "the model", overwrite=overwrite)
         training = read_labelled(train, label, chosen, errors.value, quiet=as_json)
         from badac.job import Record, Settings, learn
         from badac.store import save
@@ -83,18 +85,3 @@ def fit(
         for line in record.lines():
             console.print(line, highlight=False, soft_wrap=True)
         note(f"Model: {output}\nNext: badac rank {output} NEW")
-
-
-def _check_place(output: Path) -> None:
-    """Find out before the work that the model could not be written."""
-    if output.is_dir():
-        raise ValueError(
-            f"{output} is a folder: the model is a file. Say for example -o {output}/model.badac."
-        )
-    above = output.absolute().parent
-    if not above.is_dir():
-        raise ValueError(
-            f"there is no folder {above} for the model. Make it, or give another place with --output."
-        )
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise ValueError(f"{above} cannot be written to. Give another place with --output.")

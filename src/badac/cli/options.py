@@ -86,6 +86,7 @@ Jobs = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for pipes.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace earlier results in the output folder.")]
+OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace the output file, if there is one.")]
 
 
 def roles(columns: Sequence[str] | None) -> dict[str, str]:

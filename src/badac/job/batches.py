@@ -41,6 +41,8 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
         frames = _whole_objects(frames, layout, Path(path).name)
     start, named = 0, True
     for frame in frames:
+        if not len(frame):
+            continue
         found = layout.read(frame)
         if start == 0:
             named = found.ids.dtype.kind != "i" or not np.array_equal(found.ids, np.arange(len(found)))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from badac.data import Catalogue
+from badac.data.losses import Losses
 from badac.estimators import BADACClassifier
 from badac.explain import Explanation
 from badac.job.batches import batches
@@ -88,6 +89,8 @@ class Explained:
             f"{found['hypothesis'].capitalize()} (log Bayes factor {found['log_bayes_factor']:.1f}); strangest {where} "
             f"(log Bayes factor {found['window_log_bayes_factor']:.1f})."
         )
+        if not found["points"]:
+            return [lines[0], "Nothing was measured, so nothing is strange."]
         lines.append(
             "Strangest points, with their deviation from what the class and the other points predict:"
         )
@@ -100,8 +103,9 @@ class Explained:
 
     def _strangest_points(self) -> list[int]:
         assert self.explanation is not None
-        size = np.abs(np.nan_to_num(self.explanation.pull[0]))
-        return [int(index) for index in np.argsort(-size, kind="stable")[:_POINTS_SHOWN]]
+        seen = np.flatnonzero(self.object.objects.observed[0])
+        size = np.abs(np.nan_to_num(self.explanation.pull[0, seen]))
+        return [int(index) for index in seen[np.argsort(-size, kind="stable")[:_POINTS_SHOWN]]]
 
 
 def find_object(model: BADACClassifier, path: str | os.PathLike[str], name: str) -> Catalogue:
@@ -111,7 +115,13 @@ def find_object(model: BADACClassifier, path: str | os.PathLike[str], name: str)
         names = batch.ids.astype(str)
         rows = np.flatnonzero(names == name)
         if rows.size:
-            return batch[rows[:1]]
+            # What else is odd in the file is not this object's affair.
+            losses = Losses()
+            if rows.size > 1:
+                losses = losses.and_note(
+                    f"{rows.size} objects are called {name!r}: this is the first of them"
+                )
+            return replace(batch[rows[:1]], losses=losses)
         near += difflib.get_close_matches(name, names[:5000].tolist(), n=3, cutoff=0.7)
     hint = f" Near it: {', '.join(near[:3])}." if near else ""
     raise ValueError(f"{Path(path).name} has no object {name!r}.{hint}")

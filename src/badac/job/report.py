@@ -59,8 +59,9 @@ def headline(found: Found) -> str:
     n = found.n_objects
     likely = int((found.verdicts.anomaly_proba > 0.5).sum())
     said = (
-        f"{n:,} objects compared with {len(found.model.classes_)} known class"
-        f"{'es' if len(found.model.classes_) > 1 else ''}. {likely:,} are more probably something new than any of them"
+        f"{n:,} object{'s' if n != 1 else ''} compared with {len(found.model.classes_)} known class"
+        f"{'es' if len(found.model.classes_) > 1 else ''}. {likely:,} {'is' if likely == 1 else 'are'} more probably "
+        "something new than any of them"
     )
     if found.n_discoveries:
         return (
