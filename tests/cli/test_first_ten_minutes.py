@@ -499,3 +499,16 @@ def test_labels_beside_a_gap_are_those_of_the_model(tables, tmp_path):
     done = RUN.invoke(app, ["evaluate", place, str(tmp_path / "held.csv"), "-j", "1", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["classification"]["accuracy"] > 0.9
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_a_reader_who_has_enough_hears_no_complaint(tables, model):
+    command = [sys.executable, "-c", "from badac.cli import main; main()"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing) as closed:
+        done = subprocess.run(
+            [*command, "evaluate", str(model), str(tables / "held.csv"), "--json", "-j", "1"],
+            stdout=closed, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "")

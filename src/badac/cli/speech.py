@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,10 @@ def plainly() -> Iterator[None]:
         )
     except MemoryError:
         _fail("there is not enough memory. Nothing half-written was left behind.")
+    except BrokenPipeError:
+        # Whoever reads the output has enough of it (`| head`); what is still in the buffer has no reader at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(FAILED) from None
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         _fail(f"{error.strerror or error}{where}. Nothing half-written was left behind.")
