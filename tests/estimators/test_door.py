@@ -130,3 +130,17 @@ def test_an_impossible_class_gets_nothing(class_model: str) -> None:
     model = BADACClassifier(class_model=class_model, priors=[1.0, 0.0], random_state=0).fit(OBJECTS, LABEL)
     np.testing.assert_array_equal(model.predict_proba(OBJECTS), np.tile([1.0, 0.0], (40, 1)))
     assert np.isfinite(model.anomaly_score(OBJECTS)).all()
+
+
+def curves_in_bands(seed: int) -> Measurements:
+    rng = np.random.default_rng(seed)
+    at = np.sort(rng.uniform(0, 10, (20, 6)), axis=1)
+    values = np.sin(at) + 0.1 * rng.standard_normal(at.shape)
+    return Measurements(values, 0.1, at=at, band=np.tile([0, 1], (20, 3)))
+
+
+def test_curves_without_bands_are_refused_where_the_classes_have_them() -> None:
+    model = BADACClassifier(anomaly="tophat", random_state=0).fit(curves_in_bands(0), np.arange(20) % 2)
+    new = curves_in_bands(1)
+    with pytest.raises(ValueError, match="new ones need `band` too"):
+        model.predict(Measurements(new.values, new.sigma, at=new.at))

@@ -33,6 +33,7 @@ from badac.data.measurements import Measurements
 _HOPELESS = 30.0
 _MOST_PLACES = 60
 _LEAST_SEEN = 0.5
+_FARTHEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +68,9 @@ class OwnPoints:
         band = np.zeros(values.size, dtype=np.int64)
         if training.band is not None:
             band = np.broadcast_to(training.band, training.shape)[observed]
-        count = np.maximum(np.bincount(band), 1)
-        level = np.bincount(band, weights=values) / count
+        n_bands = known.surroundings.n_bands
+        count = np.maximum(np.bincount(band, minlength=n_bands), 1)
+        level = np.bincount(band, weights=values, minlength=n_bands) / count
         spread = float(((values - level[band]) ** 2).mean()) if values.size else 1.0
         noise = float((training.sigma[observed] ** 2).mean()) if values.size else 0.0
         span = float(np.ptp(at)) if at.size else 0.0
@@ -185,8 +187,8 @@ class OwnPoints:
         return np.asarray(np.exp(-0.5 * ((x[:, :, None] - x[:, None, :]) / length) ** 2) * together)
 
     def scaled(self, at: FloatArray) -> FloatArray:
-        """Return coordinates in units of the range of the training objects'."""
-        return np.asarray((at - self.lower) / self.span)
+        """Return coordinates in units of the range of the training objects'; far outside of it all are equally far."""
+        return np.clip((at - self.lower) / self.span, -_FARTHEST, _FARTHEST)
 
 
 def averaged_bumps(ratio: FloatArray, signal_to_noise: float) -> FloatArray:

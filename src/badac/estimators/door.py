@@ -148,6 +148,11 @@ def check_coordinates(objects: Measurements, training: Measurements, models: tup
             "The classes were learned from objects with points of their own (`at` per object), so new ones need `at` too: got "
             f"{objects!r} without. Pass X = badac.Measurements(values, sigma, at=...)."
         )
+    if training.own_points and training.band is not None and objects.band is None:
+        raise ValueError(
+            "The classes were learned from objects with bands, so new ones need `band` too: got "
+            f"{objects!r} without. Pass X = badac.Measurements(values, sigma, at=..., band=...)."
+        )
     by_column = all(isinstance(one, Instances | Population | Subclasses | Template) for one in models)
     if training.own_points or objects.at is None or not by_column:
         return

@@ -17,25 +17,29 @@ from badac.classes.model import FloatArray
 
 KERNELS = ("squared_exponential", "matern32", "matern52", "periodic")
 
+# In lengths: no correlation is left, and its square is still a number.
+_FARTHEST = 1e6
+
 
 def correlation(
     kernel: str, lag: FloatArray, length: float, period: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
     """Return the correlation at each lag and its derivative with respect to log length, in the shape of `lag`."""
     if kernel == "squared_exponential":
-        squared = (lag / length) ** 2
+        squared = np.clip(lag / length, -_FARTHEST, _FARTHEST) ** 2
         value = np.exp(-0.5 * squared)
         return value, squared * value
     if kernel == "matern32":
         a = np.abs(lag)
         a *= np.sqrt(3.0) / length
+        np.minimum(a, _FARTHEST, out=a)
         decay = np.exp(-a)
         scaled = a * decay
         decay += scaled
         scaled *= a
         return decay, scaled
     if kernel == "matern52":
-        a = np.abs(lag) * (np.sqrt(5.0) / length)
+        a = np.minimum(np.abs(lag) * (np.sqrt(5.0) / length), _FARTHEST)
         decay = np.exp(-a)
         return (1.0 + a + a * a / 3.0) * decay, a * a * (1.0 + a) / 3.0 * decay
     if kernel == "periodic":
