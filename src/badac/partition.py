@@ -25,6 +25,7 @@ from badac.data.files import needs
 from badac.data.measurements import Measurements
 from badac.data.reading import bad_cells, error_columns
 from badac.estimators import BADACClassifier
+from badac.estimators.judgement import compares_with_left_out
 from badac.ranking import Ranking
 
 FloatArray = npt.NDArray[np.float64]
@@ -243,7 +244,7 @@ def lean(model: BADACClassifier, *, pvalues: bool = True) -> BADACClassifier:
     """
     check_is_fitted(model)
     out = copy.copy(model)
-    if pvalues:
+    if pvalues and not compares_with_left_out(model):
         held_out = model._kept_back()
         out._held_out = replace(held_out, learned=_without_training(held_out.learned))
     return _without_training(out)

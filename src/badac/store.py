@@ -49,6 +49,7 @@ from badac.trust.missingness import Missingness
 from badac.trust.opinions import Opinions
 from badac.trust.others import Others
 from badac.trust.stacking import Stacking
+from badac.trust.strangeness import Normal, Strangeness
 from badac.trust.trees import Trees
 
 FORMAT_VERSION = 1
@@ -72,6 +73,8 @@ STORABLE: dict[str, type] = {
         Opinions,
         Others,
         Trees,
+        Strangeness,
+        Normal,
         Stacking,
         Pointwise,
         Imputed,

@@ -30,17 +30,17 @@ from badac.estimators.choices import (
 from badac.estimators.door import check_coordinates, to_labels, to_measurements, warn_if_errors_are_missing
 from badac.estimators.fitting import Fitted, fit_classes, without_new_members
 from badac.estimators.held_out import HeldOut
-from badac.evidence import log_evidence
+from badac.estimators.judgement import Judgement
 from badac.explain import Explanation, explain
 from badac.learned import learn_noise
 from badac.noise import Noise
-from badac.posterior import anomaly_log_odds, class_log_prior, log_posterior, log_total, possible, probability
+from badac.posterior import class_log_prior, log_total, possible, probability
 from badac.ranking import Ranking
 from badac.threads import n_threads
 from badac.trust.coarsening import Coarsening
 from badac.trust.missingness import Missingness
 from badac.trust.opinions import Opinions
-from badac.trust.trust import Trust, learn_trust
+from badac.trust.trust import learn_trust
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -93,8 +93,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     coarsening_ : Coarsening
         The exponent of the evidence in the probabilities: 1 unless left-out training objects ask for less.
     opinions_ : Opinions or None
-        With ``class_model="auto"``: other kinds of class models that have a say in the probabilities, where left-out
-        training objects gain by it (`badac.trust.opinions`).
+        With ``class_model="auto"`` and classes that do not follow their models: other kinds of models, which have a say in the
+        probabilities where left-out training objects gain by it (`badac.trust.opinions`).
     anomaly_model_ : AnomalyModel or None
     noise_ : Noise
         The noise model, with what it left open learned from the training objects.
@@ -259,13 +259,12 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def log_evidence(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): log P(object | class), class priors not included."""
-        objects = self._objects(X, X_err)
-        return self._log_evidence(objects) - log_jacobian(objects, self.units_)[:, None]
+        judged = self._judge(X, X_err)
+        return judged.evidence - log_jacobian(judged.objects, self.units_)[:, None]
 
     def predict_log_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): log probabilities of the known classes."""
-        objects = self._objects(X, X_err)
-        return self._log_posterior(objects, self._log_evidence(objects))
+        return self._judge(X, X_err).log_posterior
 
     def predict_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): probabilities of the known classes, columns in the order of `classes_`."""
@@ -285,29 +284,30 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def anomaly_score(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): how strange an object is, high = strange; what `rank` sorts by.
 
-        The posterior log odds of the anomaly; with ``anomaly="evidence"`` minus the total log evidence.
+        The posterior log odds of the anomaly; with ``anomaly="evidence"`` minus the total log evidence. Where the class
+        models do not hold, so that `opinions_` were asked, "auto" takes the odds from a comparison with left-out training
+        objects (`badac.trust.strangeness`).
         """
-        objects = self._objects(X, X_err)
-        return self._score(objects, self._log_evidence(objects))
+        return self._judge(X, X_err).score
 
     def anomaly_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): posterior probability that the object belongs to no known class."""
-        objects = self._objects(X, X_err)
+        judged = self._judge(X, X_err)
         if self.anomaly_model_ is None:
             raise ValueError(
                 'anomaly="evidence" ranks by the evidence of the known classes and has no anomaly class, so no '
                 "probability. Use anomaly_score, or fit with another `anomaly`."
             )
-        return probability(self._score(objects, self._log_evidence(objects)))
+        return probability(judged.score)
 
     def anomaly_pvalue(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): share of known objects of the same class and noise that look at least as strange.
 
         Uniform for objects of the known classes, so a small value means what it says. The first call learns the model once
-        more without a part of the training objects, to compare with those.
+        more without a part of the training objects, to compare with those; where `opinions_` were asked, objects were left
+        out already, and those are compared with.
         """
-        objects = self._objects(X, X_err)
-        return self._kept_back().pvalues(objects)
+        return self._judge(X, X_err).pvalue
 
     def rank(self, X: Any, *, X_err: Any = None, fdr: float | None = None) -> Ranking:
         """Return a table of the objects, strangest first.
@@ -320,12 +320,11 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Return only the objects that can be told from the known classes, with so many that on average at most this
             share of the list is normal after all (Benjamini & Hochberg).
         """
-        objects = self._objects(X, X_err)
-        evidence = self._log_evidence(objects)
-        score, posterior = self._score(objects, evidence), self._log_posterior(objects, evidence)
+        judged = self._judge(X, X_err)
+        score = judged.score
         strange = None if self.anomaly_model_ is None else probability(score)
-        table = Ranking.of(score, strange, posterior, self.classes_)
-        return table if fdr is None else table.discoveries(self._kept_back().pvalues(objects), fdr)
+        table = Ranking.of(score, strange, judged.log_posterior, self.classes_)
+        return table if fdr is None else table.discoveries(judged.pvalue, fdr)
 
     def explain(self, X: Any, *, X_err: Any = None) -> Explanation:
         """Say why objects are strange: which points, which window, and what they should have looked like.
@@ -348,6 +347,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
+    def _judge(self, X: Any, X_err: Any) -> Judgement:
+        return Judgement(self, self._objects(X, X_err))
+
     def _objects(self, X: Any, X_err: Any) -> Measurements:
         check_is_fitted(self)
         objects = to_measurements(self, X, X_err, reset=False)
@@ -357,21 +359,6 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _in_units(self, objects: Measurements) -> Measurements:
         return within(in_units(objects, self.units_), self.surroundings_.reach)
-
-    def _log_evidence(self, objects: Measurements) -> FloatArray:
-        return log_evidence(self.class_models_, objects, n_threads=n_threads(self.n_jobs))
-
-    def _log_posterior(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
-        trust = Trust(self.coarsening_, self.missingness_, self.opinions_)
-        told = trust.apply(objects, evidence, self.surroundings_.scale, n_threads=n_threads(self.n_jobs))
-        return log_posterior(told, self.class_log_prior_)
-
-    def _score(self, objects: Measurements, evidence: FloatArray) -> FloatArray:
-        known = log_total(evidence, self.class_log_prior_)
-        if self.anomaly_model_ is None:
-            return log_jacobian(objects, self.units_) - known
-        anomaly = self.anomaly_model_.log_evidence(objects, evidence, n_threads=n_threads(self.n_jobs))
-        return anomaly_log_odds(anomaly, known, self.anomaly_prior)
 
     def _known(self) -> Known:
         label = np.searchsorted(self.classes_, self.training_label_).astype(np.int64)

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from badac.data.measurements import Measurements
 from badac.estimators.choices import generator
 from badac.estimators.door import to_measurements
+from badac.estimators.judgement import Judgement
 from badac.posterior import log_posterior
 from badac.pvalues import Calibration, Strata, keep_back, noise_level
 
@@ -68,6 +69,6 @@ class HeldOut:
 
 def _compared(model: BADACClassifier, objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Score (n,), noise level (n,) and log posterior (n, k) of each object: what p-values are made of."""
-    evidence = model._log_evidence(objects)
+    judged = Judgement(model, objects)
     level = noise_level(objects, model.surroundings_)
-    return model._score(objects, evidence), level, log_posterior(evidence, model.class_log_prior_)
+    return judged.log_odds, level, log_posterior(judged.evidence, model.class_log_prior_)

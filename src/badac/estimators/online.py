@@ -23,6 +23,7 @@ from badac.data.measurements import Measurements
 from badac.data.validation import is_number
 from badac.estimators.arrival import Block, advance
 from badac.estimators.classifier import BADACClassifier
+from badac.estimators.judgement import Judgement
 from badac.estimators.newcomers import Pool, StreamState, dismissed, merged
 
 FloatArray = npt.NDArray[np.float64]
@@ -137,8 +138,8 @@ class Stream(BaseEstimator):  # type: ignore[misc]
     def _told(self, objects: Measurements) -> Block:
         """What the known classes say of the objects."""
         model = self.model
-        evidence = model._log_evidence(objects)
-        score = model._score(objects, evidence)
+        judged = Judgement(model, objects)
+        score = judged.log_odds
         contested = np.flatnonzero(score > -self.contested)
         # Nobody asks about the others.
         found = np.full(objects.n_objects, -np.inf)
@@ -147,7 +148,7 @@ class Stream(BaseEstimator):  # type: ignore[misc]
         return Block(
             log_known=found - (score - odds),
             log_found=found,
-            nearest=model._log_posterior(objects, evidence).argmax(axis=1).astype(np.int64),
+            nearest=judged.log_posterior.argmax(axis=1).astype(np.int64),
             contested=contested,
             latent=self.alike_.see(objects[contested]),
         )

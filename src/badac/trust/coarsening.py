@@ -4,7 +4,10 @@
 
 Many points that each fit a little worse than the model says add up to certainty that is not there. One exponent for all
 classes tempers it (Miller & Dunson 2019). It is learned by the log-loss of the training objects, each left out of its own
-class, and is 1 unless the data clearly ask for less: on data that follow the models nothing changes.
+class, and is 1 unless the data clearly ask for less: on data that follow the models nothing changes. One object in all may be
+wild (a wrong label, a broken measurement), which bounds what any one of them can ask for:
+
+    loss(d) = -log[ (1 - e) P(class | d) + e / k ],     e = 1 / (n + 1)
 
 What the models get wrong drowns in the noise of a noisier object, whose evidence deserves more trust:
 
@@ -20,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit, logsumexp
 
 from badac.data.measurements import Measurements
@@ -54,6 +57,8 @@ class Coarsening:
         How the exponent rises with the noise of an object.
     level : float
         Noise level of the training objects, at which `exponent` holds.
+    gain : float
+        Of the loss of left-out objects over the plain posterior, in nats an object: how far the class models are off.
     """
 
     exponent: float
@@ -61,6 +66,7 @@ class Coarsening:
     uncertainty: float
     slope: float = 0.0
     level: float = 0.0
+    gain: float = 0.0
 
     def apply(self, log_evidence: FloatArray, noise: FloatArray | None = None) -> FloatArray:
         """Temper the log evidence (n, k) of objects of the given noise levels (n,)."""
@@ -111,23 +117,15 @@ def learn_coarsening(
     prior = log_prior - log_prior[label[usable], None]
     if not len(relative):
         return Coarsening(1.0, 1.0, np.inf)
-    low, high = np.log(_LEAST), 0.0
-    # Convex in the exponent, so bisecting the sign of the slope finds the minimum.
-    if _slope(1.0, relative, prior) > 0.0:
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            if _slope(float(np.exp(middle)), relative, prior) > 0.0:
-                high = middle
-            else:
-                low = middle
-    estimate = float(np.exp(high))
+    estimate = _least_loss(relative, prior)
     uncertainty = _uncertainty(estimate, relative, prior)
     exponent = estimate if estimate + _CLEARLY * uncertainty < 1.0 else 1.0
+    gain = float((_losses(relative + prior) - _losses(exponent * relative + prior)).mean())
     if noise is None or exponent == 1.0:
-        return Coarsening(exponent, estimate, uncertainty)
+        return Coarsening(exponent, estimate, uncertainty, gain=gain)
     level = float(np.median(noise[usable]))
     exponent, slope = _with_slope(exponent, relative, prior, noise[usable] - level)
-    return Coarsening(exponent, exponent, uncertainty, slope, level)
+    return Coarsening(exponent, exponent, uncertainty, slope, level, gain)
 
 
 def _with_slope(
@@ -137,7 +135,7 @@ def _with_slope(
 
     def loss(vector: FloatArray) -> float:
         terms = expit(vector[0] + vector[1] * above)[:, None] * relative + prior
-        return float(logsumexp(terms, axis=1).sum() + 0.5 * ((vector[1] - _SLOPE[0]) / _SLOPE[1]) ** 2)
+        return float(_losses(terms).sum() + 0.5 * ((vector[1] - _SLOPE[0]) / _SLOPE[1]) ** 2)
 
     found = minimize(loss, [float(logit(exponent)), _SLOPE[0]], method="Nelder-Mead")
     return float(expit(found.x[0])), float(max(found.x[1], 0.0))
@@ -151,12 +149,30 @@ def scores(exponent: float, relative: FloatArray, prior: FloatArray) -> tuple[Fl
     return mean, (share * (relative - mean[:, None]) ** 2).sum(axis=1)
 
 
-def _slope(exponent: float, relative: FloatArray, prior: FloatArray) -> float:
-    return float(scores(exponent, relative, prior)[0].sum())
+def _losses(terms: FloatArray) -> FloatArray:
+    """Log-loss (n,) of terms (n, k) relative to the own class, one object in all being wild."""
+    n, k = terms.shape
+    share = 1.0 / (n + 1.0)
+    return np.asarray(-np.logaddexp(np.log1p(-share) - logsumexp(terms, axis=1), np.log(share / k)))
+
+
+def _least_loss(relative: FloatArray, prior: FloatArray) -> float:
+    """The exponent, not above 1, with the least loss: the best of a grid, then between its neighbours."""
+
+    def total(log_exponent: float) -> float:
+        return float(_losses(np.exp(log_exponent) * relative + prior).sum())
+
+    grid = np.linspace(np.log(_LEAST), 0.0, 30)
+    best = int(np.argmin([total(each) for each in grid]))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    found = minimize_scalar(total, bounds=(low, high), method="bounded", options={"xatol": 1e-4})
+    return float(np.exp(found.x)) if found.fun < total(0.0) else 1.0
 
 
 def _uncertainty(exponent: float, relative: FloatArray, prior: FloatArray) -> float:
     """Standard error by the sandwich: the model is under suspicion, so its own curvature alone is not trusted."""
     slope, curvature = scores(exponent, relative, prior)
-    total = float(curvature.sum())
-    return float(np.sqrt((slope**2).sum()) / total) if total > 0 else np.inf
+    terms = exponent * relative + prior
+    tame = np.exp(_losses(terms) - logsumexp(terms, axis=1)) * len(terms) / (len(terms) + 1.0)
+    total = float((tame * curvature).sum())
+    return float(np.sqrt(((tame * slope) ** 2).sum()) / total) if total > 0 else np.inf

@@ -9,10 +9,11 @@ trees (`badac.trust.trees`) describe no class at all, only what tells them apart
 
 Every one is learned without a fifth of the training objects at a time and asked about those: as they are, and again with known
 noise added (values drawn, error bars grown accordingly), so that the weights (`badac.trust.stacking`) hold for noisier objects
-than any in training. They are used if, and only if, the log-loss of left-out objects gains more than a standard error over
-the coarsened posterior; trees may see the gaps of an object if left-out objects gain by that, too. Not asked at all where
-the coarsened posterior is the plain one: the class models are right then. ``log_evidence`` stays what it is, log P(d | class)
-under the class models.
+than any in training. Probabilities follow them if, and only if, the log-loss of left-out objects gains more than a standard
+error over the coarsened posterior; trees may see the gaps of an object if left-out objects gain by that, too. Not asked at all
+where the coarsened posterior gains next to nothing over the plain one: the class models are right then. How strange an object
+is follows left-out objects wherever others are asked (`badac.trust.strangeness`). ``log_evidence`` stays what it is,
+log P(d | class) under the class models.
 """
 
 from __future__ import annotations
@@ -34,10 +35,13 @@ from badac.trust.coarsening import Coarsening, FloatArray, IntArray, relative_no
 from badac.trust.missingness import Missingness
 from badac.trust.others import Others, kinds, learn_each, learn_others
 from badac.trust.stacking import Stacking, learn_stacking, log_losses
+from badac.trust.strangeness import Strangeness, learn_strangeness
 
 # Fewer objects cannot tell the weights; with more, the class models can grow instead, and every object would cost too much.
 LEAST_OBJECTS, MOST_OBJECTS = 60, 4000
 FOLDS = 5
+# Nats an object by which the coarsened posterior must gain over the plain one: models that are off by less are right enough.
+LEAST_GAIN = 0.03
 # So many left-out objects tell the weights.
 MOST_ASKED = 1500
 # Where the error bars alone name the class, weights that follow them would read it off: nobody else is asked there.
@@ -57,24 +61,34 @@ class Opinions:
     others : Others
         Those asked beside the class models.
     stacking : Stacking
+    strangeness : Strangeness
+        What is normal for left-out objects.
     gain, standard_error : float
         Of the log-loss of left-out objects over the coarsened posterior, in nats an object.
+    count : bool, property
+        Whether probabilities follow the opinions: if left-out objects gain more than a standard error. Strangeness
+        follows them in any case.
     """
 
     others: Others
     stacking: Stacking
+    strangeness: Strangeness
     gain: float
     standard_error: float
+
+    @property
+    def count(self) -> bool:
+        return self.gain > self.standard_error
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the opinions, the class models first."""
         return self.others.names
 
-    def apply(
+    def hear(
         self, objects: Measurements, evidence: FloatArray, scale: FloatArray, *, n_threads: int = 1
-    ) -> FloatArray:
-        """Return (n, k), to be used in place of the log evidence.
+    ) -> Heard:
+        """Ask everyone about objects.
 
         Parameters
         ----------
@@ -86,7 +100,38 @@ class Opinions:
             Spread of each point in training.
         """
         told = self.others.told(objects, evidence, n_threads=n_threads)
-        return self.stacking.apply(told, _levels(objects, scale))
+        level = _levels(objects, scale)
+        return Heard(objects, told, self.stacking.apply(told, level), level)
+
+    def surprise(self, heard: Heard) -> FloatArray:
+        """Return (n,): how strange the objects are, minus the log of a share of known objects."""
+        return self.strangeness.surprise(heard.objects, heard.told, heard.weighed, heard.level)
+
+    def pvalue(self, heard: Heard) -> FloatArray:
+        """Return (n,): the share of known objects that are at least as strange, at the same noise."""
+        return self.strangeness.pvalue(heard.objects, heard.told, heard.weighed, heard.level)
+
+
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """What everyone said of some objects.
+
+    Attributes
+    ----------
+    objects : Measurements
+        (n, m)
+    told : (n, o, k)
+        Each opinion.
+    weighed : (n, k)
+        All of them together, to be used in place of the log evidence.
+    level : (n,)
+        Noise levels.
+    """
+
+    objects: Measurements
+    told: FloatArray
+    weighed: FloatArray
+    level: FloatArray
 
 
 def learn_opinions(
@@ -102,7 +147,7 @@ def learn_opinions(
     use_gaps: bool = True,
     n_threads: int = 1,
 ) -> Opinions | None:
-    """Ask other models, and return them if left-out objects gain by it.
+    """Ask other models where the coarsened posterior gains over the plain one.
 
     Parameters
     ----------
@@ -119,7 +164,7 @@ def learn_opinions(
         Whether trees may see the gaps of an object.
     """
     grid = isinstance(noise, Gaussian) and training.covariance is None and not training.own_points
-    if not grid or not LEAST_OBJECTS <= len(label) <= MOST_OBJECTS or coarsening.exponent == 1.0:
+    if not grid or not LEAST_OBJECTS <= len(label) <= MOST_OBJECTS or coarsening.gain < LEAST_GAIN:
         return None
     if _told_by_level(_levels(training, around.scale), label) > MOST_TOLD:
         return None
@@ -131,8 +176,8 @@ def learn_opinions(
     asked &= np.bincount(label)[label] > 1
     ways = (False, True) if use_gaps and not training.complete else (False,)
     gaps = missingness.weight > 0
-    # It knows no labels, so it may know the objects that are left out.
-    blind = Population().fit(training, noise, rng, around)
+    # It knows no labels, so it may know the objects that are left out; and it is asked about all copies, so it is a simple one.
+    blind = Population(shape="gaussian").fit(training, noise, rng, around)
 
     def learn(rows: npt.NDArray[np.bool_], ways: Sequence[bool]) -> Others:
         return learn_others(
@@ -166,11 +211,12 @@ def learn_opinions(
         tempered = coarsening.apply(part[:, 0], at if training.has_errors else None)
         factor = missingness.weight * part[:, -1] if gaps else 0.0
         place[:] = log_losses(tempered + factor + log_prior, truth)
-    mean, error = _gain(before, _left_out_losses(told, truth, log_prior, level, rng))
-    if not mean > error:
-        return None
+    weighed = _weighed_left_out(told, truth, log_prior, level, rng)
+    mean, error = _gain(before, np.stack([log_losses(part + log_prior, truth) for part in weighed]))
     others = learn(np.ones(len(label), dtype=np.bool_), ways)
-    return Opinions(others, _stack(told, truth, log_prior, level), mean, error)
+    left_out = [copy[usable] for copy in copies]
+    normal = learn_strangeness(left_out, truth, told, weighed, level, log_prior)
+    return Opinions(others, _stack(told, truth, log_prior, level), normal, mean, error)
 
 
 def _parts(
@@ -206,17 +252,17 @@ def _stack(told: FloatArray, label: IntArray, log_prior: FloatArray, level: Floa
     )
 
 
-def _left_out_losses(
+def _weighed_left_out(
     told: FloatArray, label: IntArray, log_prior: FloatArray, level: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Log-loss (levels, n) of objects that the weights had not seen either."""
-    out = np.empty(level.shape)
+    """The opinions (levels, n, k) put together for objects that the weights had not seen either."""
+    out = np.empty((*level.shape, len(log_prior)))
     fold = _deal(label, rng) % 2
     for number in range(2):
         held = fold == number
         stacking = _stack(told[:, ~held], label[~held], log_prior, level[:, ~held])
         for place, part, at in zip(out, told, level, strict=True):
-            place[held] = log_losses(stacking.apply(part[held], at[held]) + log_prior, label[held])
+            place[held] = stacking.apply(part[held], at[held])
     return out
 
 

@@ -24,6 +24,8 @@ from badac.trust.trees import Trees, grow
 
 # Widths of the instances, in units of each point's spread.
 WIDTHS = (0.03, 0.2)
+# Where the wider ones stand among the opinions.
+AT_WIDE_INSTANCES = len(WIDTHS)
 # So many groups of members tell the density of one point.
 MOST_GROUPS = 48
 

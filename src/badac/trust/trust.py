@@ -3,7 +3,7 @@
     log P(class | d) = trusted(d, class) + log P(class) + constant
 
     trusted = beta(d) log P(d | class) + gaps(d, class)        the coarsened evidence and what gaps say,
-    trusted = the weighed opinions                             where other models are heard
+    trusted = the weighed opinions                             where other models count
 
 See `badac.trust.coarsening` for ``beta``, `badac.trust.missingness` for the gaps and `badac.trust.opinions` for the others.
 All three are learned from training objects left out of their own class.
@@ -31,7 +31,7 @@ from badac.trust.coarsening import (
     relative_noise,
 )
 from badac.trust.missingness import Missingness, learn_missingness
-from badac.trust.opinions import Opinions, learn_opinions
+from badac.trust.opinions import Heard, Opinions, learn_opinions
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Trust:
         return cls(Coarsening(1.0, 1.0, np.inf), Missingness.ignored(), None)
 
     def apply(
-        self, objects: Measurements, evidence: FloatArray, scale: FloatArray, *, n_threads: int = 1
+        self, objects: Measurements, evidence: FloatArray, scale: FloatArray, heard: Heard | None = None
     ) -> FloatArray:
         """Return (n, k), to be used in place of the log evidence in probabilities.
 
@@ -60,9 +60,12 @@ class Trust:
             Theirs under the class models.
         scale : (m,)
             Spread of each point in training.
+        heard : Heard, optional
+            What `opinions` said of them; they are asked if not given.
         """
-        if self.opinions is not None:
-            return self.opinions.apply(objects, evidence, scale, n_threads=n_threads)
+        if self.opinions is not None and self.opinions.count:
+            heard = self.opinions.hear(objects, evidence, scale) if heard is None else heard
+            return heard.weighed
         gaps = self.missingness.log_factor(objects.observed)
         return self.coarsening.apply(evidence, _noise(objects, scale)) + gaps
 

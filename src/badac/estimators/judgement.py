@@ -1,0 +1,94 @@
+"""What a fitted model says of some objects: each step of the walk once, whoever asks for it.
+
+evidence  ->  other opinions, where they are asked  ->  posterior, odds of an anomaly, p-value
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.data.measurements import Measurements
+from badac.data.units import log_jacobian
+from badac.evidence import log_evidence
+from badac.posterior import anomaly_log_odds, log_posterior, log_total
+from badac.threads import n_threads
+from badac.trust.opinions import Heard
+from badac.trust.strangeness import log_odds
+from badac.trust.trust import Trust
+
+if TYPE_CHECKING:
+    from badac.estimators.classifier import BADACClassifier
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Of objects (n, m), in the units of the model."""
+
+    model: BADACClassifier
+    objects: Measurements
+
+    @cached_property
+    def evidence(self) -> FloatArray:
+        """(n, k), under the class models."""
+        return log_evidence(self.model.class_models_, self.objects, n_threads=self._n_threads)
+
+    @cached_property
+    def heard(self) -> Heard | None:
+        """What other models say, where they are asked."""
+        asked, scale = self.model.opinions_, self.model.surroundings_.scale
+        if asked is None:
+            return None
+        return asked.hear(self.objects, self.evidence, scale, n_threads=self._n_threads)
+
+    @property
+    def log_posterior(self) -> FloatArray:
+        """(n, k), of the known classes."""
+        model = self.model
+        trust = Trust(model.coarsening_, model.missingness_, model.opinions_)
+        heard = self.heard if model.opinions_ is not None and model.opinions_.count else None
+        told = trust.apply(self.objects, self.evidence, model.surroundings_.scale, heard)
+        return log_posterior(told, model.class_log_prior_)
+
+    @property
+    def log_odds(self) -> FloatArray:
+        """(n,), of the anomaly model against the class models, whoever else is asked."""
+        model, known = self.model, log_total(self.evidence, self.model.class_log_prior_)
+        if model.anomaly_model_ is None:
+            return log_jacobian(self.objects, model.units_) - known
+        anomaly = model.anomaly_model_.log_evidence(self.objects, self.evidence, n_threads=self._n_threads)
+        return anomaly_log_odds(anomaly, known, model.anomaly_prior)
+
+    @property
+    def score(self) -> FloatArray:
+        """(n,), high = strange: the odds, or what left-out objects say where the class models do not hold."""
+        if not compares_with_left_out(self.model):
+            return self.log_odds
+        assert self.model.opinions_ is not None and self.heard is not None
+        return log_odds(self.model.opinions_.surprise(self.heard), self.model.anomaly_prior)
+
+    @property
+    def pvalue(self) -> FloatArray:
+        """(n,), share of known objects that are at least as strange."""
+        if not compares_with_left_out(self.model):
+            return self.model._kept_back().pvalues(self.objects)
+        assert self.model.opinions_ is not None and self.heard is not None
+        return self.model.opinions_.pvalue(self.heard)
+
+    @property
+    def _n_threads(self) -> int:
+        return n_threads(self.model.n_jobs)
+
+
+def compares_with_left_out(model: BADACClassifier) -> bool:
+    """Whether strangeness and p-values come from objects that were left out while learning.
+
+    They do where other models were asked, unless somebody said what an anomaly is.
+    """
+    return model.opinions_ is not None and isinstance(model.anomaly, str) and model.anomaly == "auto"

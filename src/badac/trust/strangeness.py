@@ -1,0 +1,199 @@
+"""How strange an object is where the class models do not hold: compared with training objects that were left out.
+
+    unlike(d)    = sum_class P(class | d) s_class( -log P(d | class) / points )      far from the members of its classes
+    ambiguous(d) = s( 1 - max_class P(class | d) )                                    between the classes
+    strangeness  = s( unlike + ambiguous )                                           both, as Fisher adds up p-values
+
+    s(x) = -log of the share of left-out objects (of the class) whose x is at least as large, at the noise of the object
+
+Odds of an anomaly that come from evidence are as wrong as the evidence. Where probabilities follow other opinions
+(`badac.trust.opinions`), strangeness follows left-out training objects: no density has to be right, and a new class is found
+that lies among the known ones, where every density is high and no class fits better than another. ``P(d | class)`` is that of
+the members themselves, widened. Copies of the left-out objects with known noise added say what is normal for a noisy one.
+
+The probability of an anomaly takes p = exp(-strangeness), uniform for known objects, to be Beta(xi, 1) for anomalies:
+
+    log odds = log prior odds + log xi + (1 - xi) strangeness
+
+a Bayes factor that averages to one over known objects (Sellke, Bayarri & Berger 2001; Vovk & Wang 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from badac.data.measurements import Measurements
+from badac.trust.coarsening import FloatArray, IntArray
+from badac.trust.others import AT_WIDE_INSTANCES
+from badac.trust.stacking import hats
+
+_XI = 0.5
+# Beyond this share of the left-out objects their number is too small to tell, and a tail continues them. As evidence is
+# softened in `badac.trust.stacking`: twice as far out is not twice as strange.
+_BODY, _SOFTNESS = 0.8, 1.0
+_FARTHEST = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """What is normal: a number of known objects, at several noise levels.
+
+    Attributes
+    ----------
+    level : (q,)
+        Noise levels, rising.
+    values : (q, n)
+        The objects' numbers at each level, rising.
+    """
+
+    level: FloatArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, level: FloatArray, values: FloatArray) -> Normal:
+        """Take the numbers (q, n) of objects at the levels (q,)."""
+        order = np.argsort(level, kind="stable")
+        return cls(level[order], np.sort(values[order], axis=1))
+
+    def pvalue(self, number: FloatArray, level: FloatArray) -> FloatArray:
+        """Return (n,): share of known objects with at least this number, the asked one counted among them."""
+        rows = np.array([_counted(row, number) for row in self.values])
+        return np.asarray(np.exp(-self._between(rows, level)))
+
+    def surprise(self, number: FloatArray, level: FloatArray) -> FloatArray:
+        """Return (n,): minus the log of that share, continued beyond the largest known number."""
+        rows = np.array([_continued(row, number) for row in self.values])
+        return self._between(rows, level)
+
+    def _between(self, rows: FloatArray, level: FloatArray) -> FloatArray:
+        return np.asarray(np.einsum("nq,qn->n", hats(level, self.level), rows))
+
+
+def _counted(known: FloatArray, number: FloatArray) -> FloatArray:
+    larger = len(known) - np.searchsorted(known, number, side="left")
+    return np.asarray(-np.log((larger + 1.0) / (len(known) + 1.0)))
+
+
+def _continued(known: FloatArray, number: FloatArray) -> FloatArray:
+    surprise = _counted(known, number)
+    edge = known[min(int(_BODY * len(known)), len(known) - 1)]
+    excess = known[known > edge] - edge
+    if not excess.size:
+        return surprise
+    share = (len(excess) + 1.0) / (len(known) + 1.0)
+    above = np.maximum(number - edge, 0.0) / (_SOFTNESS * excess.mean())
+    return np.where(number > edge, -np.log(share) + _SOFTNESS * np.log1p(above), surprise)
+
+
+@dataclass(frozen=True, eq=False)
+class Strangeness:
+    """What is normal for each class, between the classes, and for both together.
+
+    Attributes
+    ----------
+    unlike : k of Normal
+        Minus the log evidence per point of the members of each class.
+    ambiguous, together : Normal
+        Of all known objects.
+    log_prior : (k,)
+        Of the classes, as in training.
+    """
+
+    unlike: tuple[Normal, ...]
+    ambiguous: Normal
+    together: Normal
+    log_prior: FloatArray
+
+    def surprise(
+        self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
+    ) -> FloatArray:
+        """Return (n,): the strangeness of objects, about 0.7 for a middling known one.
+
+        Parameters
+        ----------
+        objects : Measurements
+            (n, m)
+        told : (n, o, k)
+            All opinions of them.
+        weighed : (n, k)
+            The opinions put together.
+        level : (n,)
+            Noise levels.
+        """
+        found = self.together.surprise(self._both(objects, told, weighed, level), level)
+        return np.where(objects.observed.any(axis=1), found, 0.0)
+
+    def pvalue(
+        self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
+    ) -> FloatArray:
+        """Return (n,): share of known objects that are at least as strange, at the same noise; 1 without any point."""
+        found = self.together.pvalue(self._both(objects, told, weighed, level), level)
+        return np.where(objects.observed.any(axis=1), found, 1.0)
+
+    def _both(
+        self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
+    ) -> FloatArray:
+        misfit = _misfit(objects, told)
+        posterior = softmax(weighed + self.log_prior, axis=1)
+        return _add(self.unlike, self.ambiguous, misfit, posterior, level)
+
+
+def log_odds(surprise: FloatArray, prior: float) -> FloatArray:
+    """Return (n,): posterior log odds of the anomaly for objects of this strangeness."""
+    return np.asarray(np.log(prior) - np.log1p(-prior) + np.log(_XI) + (1.0 - _XI) * surprise)
+
+
+def learn_strangeness(
+    copies: Sequence[Measurements],
+    label: IntArray,
+    told: FloatArray,
+    weighed: FloatArray,
+    level: FloatArray,
+    log_prior: FloatArray,
+) -> Strangeness:
+    """Learn what is normal from left-out objects.
+
+    Parameters
+    ----------
+    copies : q of Measurements
+        (n, m): the objects with more and more noise.
+    label : (n,)
+    told : (q, n, o, k)
+        All opinions of them, of models that had not seen them.
+    weighed : (q, n, k)
+        The opinions put together, with weights that had not seen them either.
+    level : (q, n)
+        Noise levels.
+    log_prior : (k,)
+    """
+    at = np.median(level, axis=1)
+    misfit = np.stack([_misfit(copy, part) for copy, part in zip(copies, told, strict=True)])
+    posterior = softmax(weighed + log_prior, axis=2)
+    unlike = tuple(
+        Normal.of(at, misfit[:, label == number, number])
+        if (label == number).any()
+        # A class whose only member was never left out: nothing is known of what is normal there.
+        else Normal.of(at, misfit.min(axis=2))
+        for number in range(len(log_prior))
+    )
+    ambiguous = Normal.of(at, 1.0 - posterior.max(axis=2))
+    both = [_add(unlike, ambiguous, *each) for each in zip(misfit, posterior, level, strict=True)]
+    return Strangeness(unlike, ambiguous, Normal.of(at, np.stack(both)), log_prior)
+
+
+def _misfit(objects: Measurements, told: FloatArray) -> FloatArray:
+    """Minus the log evidence per point (n, k) of objects (n, m) under the widened members; 0 without any point."""
+    points = np.maximum(objects.observed.sum(axis=1), 1)
+    return np.asarray(np.minimum(-told[:, AT_WIDE_INSTANCES] / points[:, None], _FARTHEST))
+
+
+def _add(
+    unlike: Sequence[Normal], ambiguous: Normal, misfit: FloatArray, posterior: FloatArray, level: FloatArray
+) -> FloatArray:
+    far = np.column_stack([own.surprise(column, level) for own, column in zip(unlike, misfit.T, strict=True)])
+    between = ambiguous.surprise(1.0 - posterior.max(axis=1), level)
+    return np.asarray((posterior * far).sum(axis=1) + between)
