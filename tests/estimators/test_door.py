@@ -121,7 +121,7 @@ def test_objects_at_other_points_are_refused() -> None:
 
 @pytest.mark.parametrize("value", ["a", None, True, np.nan, 0, 1])
 def test_a_share_that_is_none_is_refused(value: object) -> None:
-    with pytest.raises(ValueError, match="`anomaly_prior` must be a number between 0 and 1"):
+    with pytest.raises(ValueError, match="`anomaly_prior` must be between 0 and 1"):
         fitted(anomaly_prior=value)
 
 

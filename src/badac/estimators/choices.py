@@ -130,7 +130,7 @@ def choose_units(estimator: Any, objects: Measurements) -> FloatArray:
 def check_share(parameter: str, value: Any) -> None:
     """Refuse a prior probability that leaves nothing for one side."""
     if not is_number(value) or not 0 < value < 1:
-        raise ValueError(f"`{parameter}` must be a number between 0 and 1: got {value!r}.")
+        raise ValueError(f"`{parameter}` must be between 0 and 1: got {value!r}.")
 
 
 def generator(random_state: Any) -> np.random.Generator:
