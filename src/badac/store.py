@@ -41,10 +41,12 @@ from badac.classes.population.tails import Tails
 from badac.classes.processes.basis import Basis
 from badac.classes.processes.growth import Curve
 from badac.classes.processes.process import Process
+from badac.data.gridding import Grid
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier, Stream
 from badac.estimators.newcomers import NewClass, Pool, StreamState
 from badac.trust.coarsening import Coarsening
+from badac.trust.gridded import Gridded
 from badac.trust.missingness import Missingness
 from badac.trust.opinions import Opinions
 from badac.trust.others import Others
@@ -73,6 +75,8 @@ STORABLE: dict[str, type] = {
         Opinions,
         Others,
         Trees,
+        Gridded,
+        Grid,
         Strangeness,
         Normal,
         Stacking,

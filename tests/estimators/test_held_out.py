@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from badac import BADACClassifier, Measurements
 from badac.estimators.choices import generator
+from badac.estimators.judgement import Judgement
 from badac.pvalues import keep_back
 
 
@@ -30,9 +31,11 @@ def test_nobody_else_is_asked_and_nothing_changes_by_it(model: BADACClassifier) 
     assert everyone.opinions_ is not None
     assert held_out.learned.opinions_ is None
     new, _ = straying(100, 2)
-    np.testing.assert_array_equal(held_out.learned.anomaly_score(new), everyone.anomaly_score(new))
-    np.testing.assert_array_equal(model.anomaly_pvalue(new), replace(held_out, learned=everyone).pvalues(new))
-    again = np.sort(everyone.anomaly_score(model.training_[kept]))
+    np.testing.assert_array_equal(
+        Judgement(held_out.learned, new).log_odds, Judgement(everyone, new).log_odds
+    )
+    np.testing.assert_array_equal(held_out.pvalues(new), replace(held_out, learned=everyone).pvalues(new))
+    again = np.sort(Judgement(everyone, model.training_[kept]).log_odds)
     np.testing.assert_array_equal(again, np.sort(held_out.calibration.score))
 
 

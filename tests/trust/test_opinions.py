@@ -125,3 +125,25 @@ def test_groups_of_neighbours_keep_mean_and_variance_of_each_point() -> None:
     total = few.values[:, 0].var() + np.mean(few.sigma[:, 0] ** 2)
     assert abs(few.values[:, 0].mean() - values[:, 0].mean()) < 3.0 / 101
     assert abs(total - values[:, 0].var() - 0.09) < 9.0 / 101
+
+
+def test_curves_at_their_own_times_are_asked_about_on_a_grid() -> None:
+    rng = np.random.default_rng(9)
+
+    def curves(n: int) -> tuple[Measurements, np.ndarray]:
+        label, side = np.arange(n) % 2, rng.choice([-1.0, 1.0], n)
+        at = rng.uniform(0.0, 6.0, (n, 14))
+        truth = (side * np.where(label == 1, 1.0, 0.3))[:, None] * np.sin(at)
+        truth += 0.5 * rng.standard_normal((n, 1)) * np.cos(at) + 0.6 * rng.standard_t(2, at.shape)
+        return Measurements(truth + 0.05 * rng.standard_normal(at.shape), 0.05, at=at), label
+
+    training, label = curves(120)
+    model = BADACClassifier(random_state=0).fit(training, label)
+    assert model.opinions_ is not None
+    assert model.opinions_.names[0] == "populations on a grid"
+    new, truth = curves(200)
+    # Only the size of the swing tells the classes, among points that stray: chance is one half, its error 0.035.
+    assert (model.predict(new) == truth).mean() > 0.57
+    np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1.0, rtol=1e-12)
+    pvalue = model.anomaly_pvalue(new)
+    assert abs((pvalue <= 0.5).mean() - 0.5) < 4 * 0.5 * np.sqrt(1 / 200 + 1 / 120)

@@ -54,7 +54,9 @@ def test_between_the_classes_is_strange_where_every_density_is_high() -> None:
     # Known objects fit their own class alone; the new one fits both, better than most members fit either.
     evidence = np.where(np.arange(2) == label[:, None], 0.0, -5.0) - rng.exponential(1.0, (n, 1))
     told = np.repeat(evidence[:, None], 3, axis=1)
-    found = learn_strangeness([objects], label, told[None], evidence[None], level, np.log([0.5, 0.5]))
+    found = learn_strangeness(
+        [objects], label, told[None], evidence[None], level, np.log([0.5, 0.5]), np.ones(1)
+    )
     new = np.full((1, 2), -0.1)
     known = found.surprise(objects, told, evidence, level[0])
     assert found.surprise(objects[:1], np.repeat(new[:, None], 3, axis=1), new, np.zeros(1)) > np.quantile(
@@ -101,10 +103,20 @@ def test_pvalues_of_known_objects_are_uniform_whatever_the_noise(
     assert kstest(pvalue, "uniform").statistic < 1.63 * np.sqrt(2 / 300)
 
 
+@pytest.mark.parametrize("sigma", [5.0, 1e3, 1e6])
+def test_more_noise_than_was_ever_tried_makes_nothing_strange(model: BADACClassifier, sigma: float) -> None:
+    known = concatenate([strays(150, 0, 6), strays(150, 1, 7)])
+    noisy = add_noise(known, sigma, np.random.default_rng(8))
+    pvalue = model.anomaly_pvalue(noisy)
+    assert kstest(pvalue, "uniform", alternative="greater").statistic < 1.52 * np.sqrt(2 / 300)
+    assert len(model.rank(noisy, fdr=0.1)) == 0
+
+
 def test_nothing_measured_is_nothing_strange(model: BADACClassifier) -> None:
     nothing = Measurements(np.full((1, 8), np.nan), 0.1)
     assert model.anomaly_pvalue(nothing)[0] == 1.0
     assert model.anomaly_proba(nothing)[0] < model.anomaly_prior
+    np.testing.assert_allclose(model.predict_proba(nothing)[0], 0.5)
 
 
 def test_saved_and_loaded(model: BADACClassifier, tmp_path: Path) -> None:

@@ -4,10 +4,13 @@
 
 Many points that each fit a little worse than the model says add up to certainty that is not there. One exponent for all
 classes tempers it (Miller & Dunson 2019). It is learned by the log-loss of the training objects, each left out of its own
-class, and is 1 unless the data clearly ask for less: on data that follow the models nothing changes. One object in all may be
-wild (a wrong label, a broken measurement), which bounds what any one of them can ask for:
+class, and is 1 unless the data clearly ask for less: on data that follow the models nothing changes. A few objects may be
+wild (a wrong label, a broken measurement), explained by no class better than by another, which bounds what they can ask for:
 
-    loss(d) = -log[ (1 - e) P(class | d) + e / k ],     e = 1 / (n + 1)
+    P(d | class)^beta   becomes   (1 - e) P(d | class)^beta + e max_c P(d | c)^beta
+
+The share ``e`` of wild objects is learned too, and is that of one object more, 1 / (n + 1), unless more are seen. With
+``beta = 1`` and no more than that, the evidence stays as it is.
 
 What the models get wrong drowns in the noise of a noisier object, whose evidence deserves more trust:
 
@@ -39,6 +42,9 @@ _CLEARLY = 2.0
 # Prior of the slope with the noise: mean and standard deviation.
 _SLOPE = (0.6, 0.2)
 _LEAST_NOISE = 1e-3
+# Shares of wild objects that are tried, and the nats that more than one of them must gain.
+_SHARES = (0.003, 0.01, 0.03, 0.1, 0.2)
+_WORTH = 3.0
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Coarsening:
         Noise level of the training objects, at which `exponent` holds.
     gain : float
         Of the loss of left-out objects over the plain posterior, in nats an object: how far the class models are off.
+    wild : float
+        ``e``, the share of wild objects; 0 for evidence that stays as it is.
     """
 
     exponent: float
@@ -67,14 +75,16 @@ class Coarsening:
     slope: float = 0.0
     level: float = 0.0
     gain: float = 0.0
+    wild: float = 0.0
 
     def apply(self, log_evidence: FloatArray, noise: FloatArray | None = None) -> FloatArray:
         """Temper the log evidence (n, k) of objects of the given noise levels (n,)."""
-        if self.exponent == 1.0:
+        if self.exponent == 1.0 and self.wild == 0.0:
             return log_evidence
-        if noise is None or self.slope == 0.0:
-            return self.exponent * log_evidence
-        return np.asarray(_exponents(self.exponent, self.slope, noise - self.level)[:, None] * log_evidence)
+        exponent: float | FloatArray = self.exponent
+        if noise is not None and self.slope > 0.0 and self.exponent < 1.0:
+            exponent = _exponents(self.exponent, self.slope, noise - self.level)[:, None]
+        return _with_wild(exponent * log_evidence, self.wild)
 
 
 def relative_noise(objects: Measurements, scale: FloatArray) -> FloatArray:
@@ -117,25 +127,28 @@ def learn_coarsening(
     prior = log_prior - log_prior[label[usable], None]
     if not len(relative):
         return Coarsening(1.0, 1.0, np.inf)
-    estimate = _least_loss(relative, prior)
-    uncertainty = _uncertainty(estimate, relative, prior)
+    estimate, wild = _least_loss(relative, prior)
+    uncertainty = _uncertainty(estimate, relative, prior, wild)
     exponent = estimate if estimate + _CLEARLY * uncertainty < 1.0 else 1.0
-    gain = float((_losses(relative + prior) - _losses(exponent * relative + prior)).mean())
-    if noise is None or exponent == 1.0:
-        return Coarsening(exponent, estimate, uncertainty, gain=gain)
+    one = _one_more(len(relative))
+    gain = float((_losses(relative, prior, one) - _losses(exponent * relative, prior, wild)).mean())
+    if exponent == 1.0:
+        return Coarsening(1.0, estimate, uncertainty, gain=gain, wild=wild if wild > one else 0.0)
+    if noise is None:
+        return Coarsening(exponent, estimate, uncertainty, gain=gain, wild=wild)
     level = float(np.median(noise[usable]))
-    exponent, slope = _with_slope(exponent, relative, prior, noise[usable] - level)
-    return Coarsening(exponent, exponent, uncertainty, slope, level, gain)
+    exponent, slope = _with_slope(exponent, relative, prior, noise[usable] - level, wild)
+    return Coarsening(exponent, exponent, uncertainty, slope, level, gain, wild)
 
 
 def _with_slope(
-    exponent: float, relative: FloatArray, prior: FloatArray, above: FloatArray
+    exponent: float, relative: FloatArray, prior: FloatArray, above: FloatArray, wild: float
 ) -> tuple[float, float]:
     """Exponent at the level of the training objects, and its slope with the noise, by penalised log-loss."""
 
     def loss(vector: FloatArray) -> float:
-        terms = expit(vector[0] + vector[1] * above)[:, None] * relative + prior
-        return float(_losses(terms).sum() + 0.5 * ((vector[1] - _SLOPE[0]) / _SLOPE[1]) ** 2)
+        terms = expit(vector[0] + vector[1] * above)[:, None] * relative
+        return float(_losses(terms, prior, wild).sum() + 0.5 * ((vector[1] - _SLOPE[0]) / _SLOPE[1]) ** 2)
 
     found = minimize(loss, [float(logit(exponent)), _SLOPE[0]], method="Nelder-Mead")
     return float(expit(found.x[0])), float(max(found.x[1], 0.0))
@@ -149,30 +162,55 @@ def scores(exponent: float, relative: FloatArray, prior: FloatArray) -> tuple[Fl
     return mean, (share * (relative - mean[:, None]) ** 2).sum(axis=1)
 
 
-def _losses(terms: FloatArray) -> FloatArray:
-    """Log-loss (n,) of terms (n, k) relative to the own class, one object in all being wild."""
-    n, k = terms.shape
-    share = 1.0 / (n + 1.0)
-    return np.asarray(-np.logaddexp(np.log1p(-share) - logsumexp(terms, axis=1), np.log(share / k)))
+def _one_more(n: int) -> float:
+    return 1.0 / (n + 1.0)
 
 
-def _least_loss(relative: FloatArray, prior: FloatArray) -> float:
-    """The exponent, not above 1, with the least loss: the best of a grid, then between its neighbours."""
+def _with_wild(terms: FloatArray, share: float) -> FloatArray:
+    """Tempered log evidence (n, k) of objects of whom a share may be wild."""
+    best = terms.max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.logaddexp(np.log1p(-share) + terms, np.log(share) + best))
 
-    def total(log_exponent: float) -> float:
-        return float(_losses(np.exp(log_exponent) * relative + prior).sum())
 
-    grid = np.linspace(np.log(_LEAST), 0.0, 30)
-    best = int(np.argmin([total(each) for each in grid]))
+def _losses(terms: FloatArray, prior: FloatArray, wild: float) -> FloatArray:
+    """Log-loss (n,) of tempered log evidence and log prior, both relative to the own class."""
+    # The own class's term is zero, but for what the wild share adds.
+    own = np.logaddexp(np.log1p(-wild), np.log(wild) + terms.max(axis=1))
+    return np.asarray(logsumexp(_with_wild(terms, wild) + prior, axis=1) - own)
+
+
+def _least_loss(relative: FloatArray, prior: FloatArray) -> tuple[float, float]:
+    """The exponent, not above 1, and the share of wild objects with the least loss.
+
+    For each share the best exponent of a grid, then between its neighbours. More than one wild object must be worth it.
+    """
+    n = len(relative)
+    grid = np.linspace(np.log(_LEAST), 0.0, 25)
+    shares = [_one_more(n), *(share for share in _SHARES if share > 2.0 * _one_more(n))]
+
+    def total(log_exponent: float, share: float) -> float:
+        return float(_losses(np.exp(log_exponent) * relative, prior, share).sum())
+
+    tried = []
+    for share in shares:
+        losses = [total(each, share) for each in grid]
+        best = int(np.argmin(losses))
+        tried.append((losses[best] + (_WORTH if share > shares[0] else 0.0), best, share))
+    _, best, share = min(tried)
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = minimize_scalar(total, bounds=(low, high), method="bounded", options={"xatol": 1e-4})
-    return float(np.exp(found.x)) if found.fun < total(0.0) else 1.0
+    found = minimize_scalar(
+        lambda each: total(each, share), bounds=(low, high), method="bounded", options={"xatol": 1e-4}
+    )
+    return (float(np.exp(found.x)) if found.fun < total(0.0, share) else 1.0), share
 
 
-def _uncertainty(exponent: float, relative: FloatArray, prior: FloatArray) -> float:
+def _uncertainty(exponent: float, relative: FloatArray, prior: FloatArray, wild: float) -> float:
     """Standard error by the sandwich: the model is under suspicion, so its own curvature alone is not trusted."""
-    slope, curvature = scores(exponent, relative, prior)
-    terms = exponent * relative + prior
-    tame = np.exp(_losses(terms) - logsumexp(terms, axis=1)) * len(terms) / (len(terms) + 1.0)
-    total = float((tame * curvature).sum())
-    return float(np.sqrt(((tame * slope) ** 2).sum()) / total) if total > 0 else np.inf
+    step = 1e-3 * exponent
+    below, here, above = (
+        _losses(each * relative, prior, wild) for each in (exponent - step, exponent, exponent + step)
+    )
+    slope = (above - below) / (2.0 * step)
+    curvature = float((above - 2.0 * here + below).sum()) / step**2
+    return float(np.sqrt((slope**2).sum()) / curvature) if curvature > 0 else np.inf

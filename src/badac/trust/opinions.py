@@ -12,7 +12,8 @@ noise added (values drawn, error bars grown accordingly), so that the weights (`
 than any in training. Probabilities follow them if, and only if, the log-loss of left-out objects gains more than a standard
 error over the coarsened posterior; trees may see the gaps of an object if left-out objects gain by that, too. Not asked at all
 where the coarsened posterior gains next to nothing over the plain one: the class models are right then. How strange an object
-is follows left-out objects wherever others are asked (`badac.trust.strangeness`). ``log_evidence`` stays what it is,
+is follows left-out objects wherever others are asked (`badac.trust.strangeness`). Objects with points of their own are brought
+to a common grid for this (`badac.trust.gridded`). ``log_evidence`` stays what it is,
 log P(d | class) under the class models.
 """
 
@@ -32,6 +33,7 @@ from badac.evidence import log_evidence
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import Noise
 from badac.trust.coarsening import Coarsening, FloatArray, IntArray, relative_noise
+from badac.trust.gridded import Gridded, on_a_grid
 from badac.trust.missingness import Missingness
 from badac.trust.others import Others, kinds, learn_each, learn_others
 from badac.trust.stacking import Stacking, learn_stacking, log_losses
@@ -60,6 +62,8 @@ class Opinions:
     ----------
     others : Others
         Those asked beside the class models.
+    gridded : Gridded or None
+        For objects with points of their own: where everybody is asked.
     stacking : Stacking
     strangeness : Strangeness
         What is normal for left-out objects.
@@ -71,6 +75,7 @@ class Opinions:
     """
 
     others: Others
+    gridded: Gridded | None
     stacking: Stacking
     strangeness: Strangeness
     gain: float
@@ -83,7 +88,8 @@ class Opinions:
     @property
     def names(self) -> tuple[str, ...]:
         """Of the opinions, the class models first."""
-        return self.others.names
+        first = "class models" if self.gridded is None else "populations on a grid"
+        return (first, *self.others.names[1:])
 
     def hear(
         self, objects: Measurements, evidence: FloatArray, scale: FloatArray, *, n_threads: int = 1
@@ -99,9 +105,15 @@ class Opinions:
         scale : (m,)
             Spread of each point in training.
         """
+        if self.gridded is not None:
+            objects, scale = self.gridded.grid.apply(objects), self.gridded.around.scale
+            evidence = log_evidence(self.gridded.models, objects, n_threads=n_threads)
         told = self.others.told(objects, evidence, n_threads=n_threads)
         level = _levels(objects, scale)
-        return Heard(objects, told, self.stacking.apply(told, level), level)
+        weighed = self.stacking.apply(told, level)
+        # Nothing measured, nothing said: not even by a bias.
+        weighed[~objects.observed.any(axis=1)] = 0.0
+        return Heard(objects, told, weighed, level)
 
     def surprise(self, heard: Heard) -> FloatArray:
         """Return (n,): how strange the objects are, minus the log of a share of known objects."""
@@ -119,7 +131,7 @@ class Heard:
     Attributes
     ----------
     objects : Measurements
-        (n, m)
+        (n, m), as they were asked about.
     told : (n, o, k)
         Each opinion.
     weighed : (n, k)
@@ -142,6 +154,7 @@ def learn_opinions(
     around: Surroundings,
     coarsening: Coarsening,
     missingness: Missingness,
+    loss: FloatArray,
     rng: np.random.Generator,
     *,
     use_gaps: bool = True,
@@ -160,12 +173,18 @@ def learn_opinions(
         As in their fit.
     coarsening, missingness
         What they are compared with.
+    loss : (n,)
+        Log-loss of the left-out objects with those, for objects with points of their own.
     use_gaps : bool
         Whether trees may see the gaps of an object.
     """
-    grid = isinstance(noise, Gaussian) and training.covariance is None and not training.own_points
-    if not grid or not LEAST_OBJECTS <= len(label) <= MOST_OBJECTS or coarsening.gain < LEAST_GAIN:
+    plain = isinstance(noise, Gaussian) and training.covariance is None
+    if not plain or not LEAST_OBJECTS <= len(label) <= MOST_OBJECTS or coarsening.gain < LEAST_GAIN:
         return None
+    gridded = None
+    if training.own_points:
+        gridded, training = on_a_grid(training, label, len(models), noise, rng)
+        around, models = gridded.around, gridded.models
     if _told_by_level(_levels(training, around.scale), label) > MOST_TOLD:
         return None
     levels = LEVELS if training.has_errors else LEVELS[:1]
@@ -206,17 +225,21 @@ def learn_opinions(
     log_prior = np.log(np.maximum(np.bincount(truth, minlength=len(models)), 0.5) / len(truth))
     if len(ways) == 2:
         ways, told = _better_trees(told, truth, log_prior)
-    before = np.empty(level.shape)
-    for place, part, at in zip(before, told, level, strict=True):
-        tempered = coarsening.apply(part[:, 0], at if training.has_errors else None)
-        factor = missingness.weight * part[:, -1] if gaps else 0.0
-        place[:] = log_losses(tempered + factor + log_prior, truth)
     weighed = _weighed_left_out(told, truth, log_prior, level, rng)
-    mean, error = _gain(before, np.stack([log_losses(part + log_prior, truth) for part in weighed]))
+    after = np.stack([log_losses(part + log_prior, truth) for part in weighed])
+    if gridded is not None:
+        mean, error = _gain(loss[None, usable], after[:1])
+    else:
+        before = np.empty(level.shape)
+        for place, part, at in zip(before, told, level, strict=True):
+            tempered = coarsening.apply(part[:, 0], at if training.has_errors else None)
+            factor = missingness.weight * part[:, -1] if gaps else 0.0
+            place[:] = log_losses(tempered + factor + log_prior, truth)
+        mean, error = _gain(before, after)
     others = learn(np.ones(len(label), dtype=np.bool_), ways)
     left_out = [copy[usable] for copy in copies]
-    normal = learn_strangeness(left_out, truth, told, weighed, level, log_prior)
-    return Opinions(others, _stack(told, truth, log_prior, level), normal, mean, error)
+    normal = learn_strangeness(left_out, truth, told, weighed, level, log_prior, around.scale)
+    return Opinions(others, gridded, _stack(told, truth, log_prior, level), normal, mean, error)
 
 
 def _parts(

@@ -1,15 +1,18 @@
 """How strange an object is where the class models do not hold: compared with training objects that were left out.
 
-    unlike(d)    = sum_class P(class | d) s_class( -log P(d | class) / points )      far from the members of its classes
+    unlike(d)    = sum_class P(class | d) s_class( misfit(d, class) )                 far from the members of its classes
     ambiguous(d) = s( 1 - max_class P(class | d) )                                    between the classes
     strangeness  = s( unlike + ambiguous )                                           both, as Fisher adds up p-values
+
+    misfit(d, class) = mean over points of -log [ P(d | class) / N(0 ; 0, sigma_d^2 + spread^2) ]
 
     s(x) = -log of the share of left-out objects (of the class) whose x is at least as large, at the noise of the object
 
 Odds of an anomaly that come from evidence are as wrong as the evidence. Where probabilities follow other opinions
 (`badac.trust.opinions`), strangeness follows left-out training objects: no density has to be right, and a new class is found
 that lies among the known ones, where every density is high and no class fits better than another. ``P(d | class)`` is that of
-the members themselves, widened. Copies of the left-out objects with known noise added say what is normal for a noisy one.
+the members themselves, widened. Copies of the left-out objects with known noise added say what is normal for a noisy one;
+with more noise than any of them had, an object is less and less strange.
 
 The probability of an anomaly takes p = exp(-strangeness), uniform for known objects, to be Beta(xi, 1) for anomalies:
 
@@ -101,12 +104,15 @@ class Strangeness:
         Of all known objects.
     log_prior : (k,)
         Of the classes, as in training.
+    scale : (m,)
+        Spread of each point in training.
     """
 
     unlike: tuple[Normal, ...]
     ambiguous: Normal
     together: Normal
     log_prior: FloatArray
+    scale: FloatArray
 
     def surprise(
         self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
@@ -125,19 +131,23 @@ class Strangeness:
             Noise levels.
         """
         found = self.together.surprise(self._both(objects, told, weighed, level), level)
-        return np.where(objects.observed.any(axis=1), found, 0.0)
+        return np.asarray(np.where(objects.observed.any(axis=1), found, 0.0) * self._told(level))
 
     def pvalue(
         self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
     ) -> FloatArray:
         """Return (n,): share of known objects that are at least as strange, at the same noise; 1 without any point."""
         found = self.together.pvalue(self._both(objects, told, weighed, level), level)
-        return np.where(objects.observed.any(axis=1), found, 1.0)
+        return np.where(objects.observed.any(axis=1), found ** self._told(level), 1.0)
+
+    def _told(self, level: FloatArray) -> FloatArray:
+        """How far to believe that an object is strange: ever less beyond the noise of all copies."""
+        return np.asarray(np.exp(-np.maximum(level - self.together.level[-1], 0.0)))
 
     def _both(
         self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
     ) -> FloatArray:
-        misfit = _misfit(objects, told)
+        misfit = _misfit(objects, told, self.scale)
         posterior = softmax(weighed + self.log_prior, axis=1)
         return _add(self.unlike, self.ambiguous, misfit, posterior, level)
 
@@ -154,6 +164,7 @@ def learn_strangeness(
     weighed: FloatArray,
     level: FloatArray,
     log_prior: FloatArray,
+    scale: FloatArray,
 ) -> Strangeness:
     """Learn what is normal from left-out objects.
 
@@ -169,9 +180,11 @@ def learn_strangeness(
     level : (q, n)
         Noise levels.
     log_prior : (k,)
+    scale : (m,)
+        Spread of each point in training.
     """
     at = np.median(level, axis=1)
-    misfit = np.stack([_misfit(copy, part) for copy, part in zip(copies, told, strict=True)])
+    misfit = np.stack([_misfit(copy, part, scale) for copy, part in zip(copies, told, strict=True)])
     posterior = softmax(weighed + log_prior, axis=2)
     unlike = tuple(
         Normal.of(at, misfit[:, label == number, number])
@@ -182,13 +195,20 @@ def learn_strangeness(
     )
     ambiguous = Normal.of(at, 1.0 - posterior.max(axis=2))
     both = [_add(unlike, ambiguous, *each) for each in zip(misfit, posterior, level, strict=True)]
-    return Strangeness(unlike, ambiguous, Normal.of(at, np.stack(both)), log_prior)
+    return Strangeness(unlike, ambiguous, Normal.of(at, np.stack(both)), log_prior, scale)
 
 
-def _misfit(objects: Measurements, told: FloatArray) -> FloatArray:
-    """Minus the log evidence per point (n, k) of objects (n, m) under the widened members; 0 without any point."""
-    points = np.maximum(objects.observed.sum(axis=1), 1)
-    return np.asarray(np.minimum(-told[:, AT_WIDE_INSTANCES] / points[:, None], _FARTHEST))
+def _misfit(objects: Measurements, told: FloatArray, scale: FloatArray) -> FloatArray:
+    """How badly objects (n, m) fit the widened members of each class, (n, k), a point on average; 0 without any point.
+
+    Relative to the densest that an object of its noise can be, so that it does not grow with noise beyond all that was tried.
+    """
+    seen = objects.observed
+    densest = np.where(
+        seen, -0.5 * np.log(2.0 * np.pi * (np.where(seen, objects.sigma, 1.0) ** 2 + scale**2)), 0.0
+    )
+    behind = densest.sum(axis=1, keepdims=True) - told[:, AT_WIDE_INSTANCES]
+    return np.asarray(np.minimum(behind / np.maximum(seen.sum(axis=1, keepdims=True), 1), _FARTHEST))
 
 
 def _add(

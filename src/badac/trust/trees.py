@@ -17,17 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.ensemble import ExtraTreesClassifier
 
 from badac.classes.model import Surroundings
 from badac.classes.population.population import Population
 from badac.data.added_noise import add_noise
 from badac.data.measurements import Measurements, concatenate
 from badac.trust.coarsening import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import ExtraTreesClassifier
 
 N_TREES = 64
 # Objects in a leaf, their noisy copies counted.
@@ -134,6 +136,9 @@ def grow(
     levels : sequence of float
         Noise that is added to copies, in units of each point's spread.
     """
+    # A second of import that only those who grow trees should wait for.
+    from sklearn.ensemble import ExtraTreesClassifier
+
     n = training.n_objects
     copies = 1 if max(levels) == 0.0 else int(np.clip(_ROWS // n, 2, _COPIES))
     noisy = [level for level in levels if level > 0.0]

@@ -32,6 +32,7 @@ from badac.trust.coarsening import (
 )
 from badac.trust.missingness import Missingness, learn_missingness
 from badac.trust.opinions import Heard, Opinions, learn_opinions
+from badac.trust.stacking import log_losses
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +117,9 @@ def learn_trust(
     if ask_others:
         # A generator of its own: whether others are asked must not change what is drawn later.
         own = rng.spawn(1)[0]
+        told = coarsening.apply(evidence, level) + missingness.log_factor(training.observed[rows])
+        loss = np.full(len(label), np.nan)
+        loss[rows] = log_losses(told + log_prior, label[rows])
         opinions = learn_opinions(
             training,
             label,
@@ -124,6 +128,7 @@ def learn_trust(
             around,
             coarsening,
             missingness,
+            loss,
             own,
             use_gaps=use_gaps,
             n_threads=n_threads,
