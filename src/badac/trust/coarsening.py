@@ -151,7 +151,7 @@ def _with_slope(
         return float(_losses(terms, prior, wild).sum() + 0.5 * ((vector[1] - _SLOPE[0]) / _SLOPE[1]) ** 2)
 
     found = minimize(loss, [float(logit(exponent)), _SLOPE[0]], method="Nelder-Mead")
-    return float(expit(found.x[0])), float(max(found.x[1], 0.0))
+    return max(float(expit(found.x[0])), _LEAST), float(max(found.x[1], 0.0))
 
 
 def scores(exponent: float, relative: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
