@@ -43,7 +43,7 @@ from badac.trust.strangeness import Strangeness, learn_strangeness
 LEAST_OBJECTS, MOST_OBJECTS = 60, 4000
 FOLDS = 5
 # Nats an object by which the coarsened posterior must gain over the plain one: models that are off by less are right enough.
-LEAST_GAIN = 0.03
+LEAST_GAIN = 0.02
 # So many left-out objects tell the weights.
 MOST_ASKED = 1500
 # Where the error bars alone name the class, weights that follow them would read it off: nobody else is asked there.
