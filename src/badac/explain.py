@@ -43,6 +43,10 @@ _WIDEST = 0.5
 _STRANGE = 3.0
 
 
+# Said of an object that the known classes explain better than any hypothesis about anomalies.
+NOTHING = "nothing strange"
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """What makes each of ``n`` objects strange, of ``m`` points.
@@ -54,7 +58,8 @@ class Explanation:
     log_bayes_factor : (n,)
         Of an anomaly of any kind against the known classes; high = strange.
     hypothesis : (n,) str
-        The kind of anomaly that explains the object best; "nothing strange" where the known classes explain it better.
+        The kind of anomaly that explains the object best; "nothing strange" where the known classes explain it better. Where
+        strangeness comes from left-out objects (`badac.trust.strangeness`), what they say in place of "nothing strange".
     label : (n,)
         The known class that fits best.
     member : (n,) int
@@ -183,7 +188,7 @@ def explain(
     log_total = logsumexp_rows(by_hypothesis)
     # An object without any point has a factor of 1, up to rounding.
     strange = (log_total > 0) & objects.observed.any(axis=1)
-    hypothesis = np.where(strange, names[by_hypothesis.argmax(axis=1)], "nothing strange")
+    hypothesis = np.where(strange, names[by_hypothesis.argmax(axis=1)], NOTHING)
     if anomaly.own is not None:
         return _at_own_points(objects, anomaly.own, training, training_label, classes, log_total, hypothesis)
     ground = anomaly.ground

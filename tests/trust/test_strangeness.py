@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from badac import BADACClassifier, Measurements, load, save
 from badac.data import add_noise, concatenate
 from badac.estimators.judgement import Judgement
-from badac.trust.strangeness import Normal, learn_strangeness, log_odds
+from badac.trust.strangeness import BETWEEN, UNLIKE, Normal, learn_strangeness, log_odds
 
 
 def test_share_of_known_objects() -> None:
@@ -91,6 +91,16 @@ def test_finds_a_new_class_among_members_that_stray(model: BADACClassifier) -> N
     order = model.rank(both).objects
     assert np.all(np.diff(score[order]) <= 0)
     assert np.all((model.anomaly_proba(both) > 0) & (model.anomaly_proba(both) < 1))
+
+
+def test_says_why(model: BADACClassifier) -> None:
+    both = concatenate([strays(30, 0, 3), strays(30, 2, 5)])
+    told = np.array(model.explain(both).hypothesis)
+    strange = model.anomaly_pvalue(both) <= 0.1
+    assert strange.any()
+    assert not np.isin(told[strange], ["nothing strange"]).any()
+    assert not np.isin(told[~strange], [UNLIKE, BETWEEN]).any()
+    assert np.isin(told, [UNLIKE, BETWEEN]).any()
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.3])

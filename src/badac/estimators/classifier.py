@@ -334,7 +334,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         objects = self._objects(X, X_err)
         training, label = self._in_units(self.training_), self.training_label_
         found = explain(objects, self._described(), training, label, self.classes_, self.surroundings_)
-        return found.in_units(1.0 / self.units_)
+        return Judgement(self, objects).with_reason(found).in_units(1.0 / self.units_)
 
     def diagnose(self, X: Any, y: Any, *, X_err: Any = None) -> Diagnosis:
         """Say whether the noise model holds for labelled objects: families compared by evidence, residuals, advice.

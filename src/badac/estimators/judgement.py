@@ -5,7 +5,7 @@ evidence  ->  other opinions, where they are asked  ->  posterior, odds of an an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from badac.data.measurements import Measurements
 from badac.data.units import log_jacobian
 from badac.evidence import log_evidence
+from badac.explain import NOTHING, Explanation
 from badac.posterior import anomaly_log_odds, log_posterior, log_total
 from badac.threads import n_threads
 from badac.trust.opinions import Heard
@@ -80,6 +81,15 @@ class Judgement:
             return self.model._kept_back().pvalues(self.objects)
         assert self.model.opinions_ is not None and self.heard is not None
         return self.model.opinions_.pvalue(self.heard)
+
+    def with_reason(self, found: Explanation) -> Explanation:
+        """Say why an object is strange that no hypothesis about anomalies finds strange, where left-out objects do."""
+        if not compares_with_left_out(self.model):
+            return found
+        assert self.model.opinions_ is not None and self.heard is not None
+        reason = self.model.opinions_.reason(self.heard)
+        unexplained = (found.hypothesis == NOTHING) & (reason != "")
+        return replace(found, hypothesis=np.where(unexplained, reason, found.hypothesis))
 
     @property
     def _n_threads(self) -> int:

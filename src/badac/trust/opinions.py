@@ -123,6 +123,10 @@ class Opinions:
         """Return (n,): the share of known objects that are at least as strange, at the same noise."""
         return self.strangeness.pvalue(heard.objects, heard.told, heard.weighed, heard.level)
 
+    def reason(self, heard: Heard) -> npt.NDArray[np.str_]:
+        """Return (n,): what makes each object strange, in words; empty where nothing does."""
+        return self.strangeness.reason(heard.objects, heard.told, heard.weighed, heard.level)
+
 
 @dataclass(frozen=True, eq=False)
 class Heard:

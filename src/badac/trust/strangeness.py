@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import softmax
 
 from badac.data.measurements import Measurements
@@ -39,6 +40,9 @@ _XI = 0.5
 # softened in `badac.trust.stacking`: twice as far out is not twice as strange.
 _BODY, _SOFTNESS = 0.8, 1.0
 _FARTHEST = 1e12
+# Objects with a smaller p-value are worth a reason.
+_STRANGE = 0.1
+UNLIKE, BETWEEN = "unlike the members of its class", "between the classes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +144,15 @@ class Strangeness:
         found = self.together.pvalue(self._both(objects, told, weighed, level), level)
         return np.where(objects.observed.any(axis=1), found ** self._told(level), 1.0)
 
+    def reason(
+        self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
+    ) -> npt.NDArray[np.str_]:
+        """Return (n,): which of the two makes each object strange; empty for nine of ten known objects."""
+        misfit, posterior = self._seen(objects, told, weighed)
+        unlike, between = _parts(self.unlike, self.ambiguous, misfit, posterior, level)
+        strange = self.pvalue(objects, told, weighed, level) <= _STRANGE
+        return np.where(strange, np.where(between > unlike, BETWEEN, UNLIKE), "")
+
     def _told(self, level: FloatArray) -> FloatArray:
         """How far to believe that an object is strange: ever less beyond the noise of all copies."""
         return np.asarray(np.exp(-np.maximum(level - self.together.level[-1], 0.0)))
@@ -147,9 +160,12 @@ class Strangeness:
     def _both(
         self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
     ) -> FloatArray:
-        misfit = _misfit(objects, told, self.scale)
-        posterior = softmax(weighed + self.log_prior, axis=1)
-        return _add(self.unlike, self.ambiguous, misfit, posterior, level)
+        return _add(self.unlike, self.ambiguous, *self._seen(objects, told, weighed), level)
+
+    def _seen(
+        self, objects: Measurements, told: FloatArray, weighed: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        return _misfit(objects, told, self.scale), softmax(weighed + self.log_prior, axis=1)
 
 
 def log_odds(surprise: FloatArray, prior: float) -> FloatArray:
@@ -214,6 +230,12 @@ def _misfit(objects: Measurements, told: FloatArray, scale: FloatArray) -> Float
 def _add(
     unlike: Sequence[Normal], ambiguous: Normal, misfit: FloatArray, posterior: FloatArray, level: FloatArray
 ) -> FloatArray:
+    return np.add(*_parts(unlike, ambiguous, misfit, posterior, level))
+
+
+def _parts(
+    unlike: Sequence[Normal], ambiguous: Normal, misfit: FloatArray, posterior: FloatArray, level: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """How unlike its classes each object is, and how much between them: (n,) each."""
     far = np.column_stack([own.surprise(column, level) for own, column in zip(unlike, misfit.T, strict=True)])
-    between = ambiguous.surprise(1.0 - posterior.max(axis=1), level)
-    return np.asarray((posterior * far).sum(axis=1) + between)
+    return (posterior * far).sum(axis=1), ambiguous.surprise(1.0 - posterior.max(axis=1), level)
