@@ -35,7 +35,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from badac import BADACClassifier, Measurements
 from badac.classes import GaussianProcess
-from badac.data import Peaks, align_at_peak, read
+from badac.data import Peaks, add_noise, align_at_peak, read
 from badac.metrics import expected_calibration_error
 from badac.writing import write_whole
 
@@ -158,9 +158,7 @@ def noisier(objects: Measurements, ranges: np.ndarray, rng: np.random.Generator)
     """Add known noise: U(0, 2) per object times the feature's range."""
     per_point = ranges if not objects.own_points else ranges[np.maximum(objects.band, 0)]
     added = rng.uniform(0.0, 2.0, (objects.n_objects, 1)) * per_point
-    values = objects.values + added * rng.standard_normal(objects.shape)
-    sigma = np.where(objects.observed, np.hypot(objects.sigma, added), np.inf)
-    return Measurements(values, sigma, at=objects.at, band=objects.band)
+    return add_noise(objects, added, rng)
 
 
 # -- the models: each takes a split and returns (classes, probability of the test objects, strangeness) ---------------
