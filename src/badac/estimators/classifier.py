@@ -64,9 +64,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "auto" learns which of them holds, too.
     anomaly : {"auto", "tophat", "broad", "contamination", "evidence"} or AnomalyModel
         What an anomaly is. "auto": something else entirely, or a known class plus a bump or a smooth deviation
-        (`badac.anomalies.Deviations`); where the classes do not follow their models, whatever is stranger than left-out training objects
-        (`badac.trust.strangeness`). "tophat", "broad", "contamination": the paper's. "evidence": no anomaly class,
-        rank by the total evidence of the known classes.
+        (`badac.anomalies.Deviations`); where the classes do not follow their models, whatever is stranger than left-out
+        training objects (`badac.trust.strangeness`). "tophat", "broad", "contamination": the paper's. "evidence": no
+        anomaly class, rank by the total evidence of the known classes.
     priors : None, "uniform", mapping or sequence
         Prior probabilities of the known classes; the training frequencies by default.
     anomaly_prior : float
