@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 from badac import BADACClassifier, Measurements, load, save
 from badac.data import add_noise, concatenate
 from badac.estimators.judgement import Judgement
+from badac.trust.heard import Heard
 from badac.trust.strangeness import BETWEEN, UNLIKE, Normal, learn_strangeness, log_odds
 
 
@@ -58,10 +59,9 @@ def test_between_the_classes_is_strange_where_every_density_is_high() -> None:
         [objects], label, told[None], evidence[None], level, np.log([0.5, 0.5]), np.ones(1)
     )
     new = np.full((1, 2), -0.1)
-    known = found.surprise(objects, told, evidence, level[0])
-    assert found.surprise(objects[:1], np.repeat(new[:, None], 3, axis=1), new, np.zeros(1)) > np.quantile(
-        known, 0.9
-    )
+    known = found.surprise(Heard(objects, told, evidence, level[0]))
+    heard = Heard(objects[:1], np.repeat(new[:, None], 3, axis=1), new, np.zeros(1))
+    assert found.surprise(heard)[0] > np.quantile(known, 0.9)
 
 
 def strays(n: int, kind: int, seed: int) -> Measurements:

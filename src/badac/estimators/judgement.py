@@ -18,7 +18,7 @@ from badac.evidence import log_evidence
 from badac.explain import NOTHING, Explanation
 from badac.posterior import anomaly_log_odds, log_posterior, log_total
 from badac.threads import n_threads
-from badac.trust.opinions import Heard
+from badac.trust.heard import Heard
 from badac.trust.strangeness import log_odds
 from badac.trust.trust import Trust
 

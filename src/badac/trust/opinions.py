@@ -34,6 +34,7 @@ from badac.noise.gaussian import Gaussian
 from badac.noise.model import Noise
 from badac.trust.coarsening import Coarsening, FloatArray, IntArray, relative_noise
 from badac.trust.gridded import Gridded, on_a_grid
+from badac.trust.heard import Heard
 from badac.trust.missingness import Missingness
 from badac.trust.others import Others, kinds, learn_each, learn_others
 from badac.trust.stacking import Stacking, learn_stacking, log_losses
@@ -117,37 +118,15 @@ class Opinions:
 
     def surprise(self, heard: Heard) -> FloatArray:
         """Return (n,): how strange the objects are, minus the log of a share of known objects."""
-        return self.strangeness.surprise(heard.objects, heard.told, heard.weighed, heard.level)
+        return self.strangeness.surprise(heard)
 
     def pvalue(self, heard: Heard) -> FloatArray:
         """Return (n,): the share of known objects that are at least as strange, at the same noise."""
-        return self.strangeness.pvalue(heard.objects, heard.told, heard.weighed, heard.level)
+        return self.strangeness.pvalue(heard)
 
     def reason(self, heard: Heard) -> npt.NDArray[np.str_]:
         """Return (n,): what makes each object strange, in words; empty where nothing does."""
-        return self.strangeness.reason(heard.objects, heard.told, heard.weighed, heard.level)
-
-
-@dataclass(frozen=True, eq=False)
-class Heard:
-    """What everyone said of some objects.
-
-    Attributes
-    ----------
-    objects : Measurements
-        (n, m), as they were asked about.
-    told : (n, o, k)
-        Each opinion.
-    weighed : (n, k)
-        All of them together, to be used in place of the log evidence.
-    level : (n,)
-        Noise levels.
-    """
-
-    objects: Measurements
-    told: FloatArray
-    weighed: FloatArray
-    level: FloatArray
+        return self.strangeness.reason(heard)
 
 
 def learn_opinions(

@@ -32,6 +32,7 @@ from scipy.special import softmax
 
 from badac.data.measurements import Measurements
 from badac.trust.coarsening import FloatArray, IntArray
+from badac.trust.heard import Heard
 from badac.trust.others import AT_WIDE_INSTANCES
 from badac.trust.stacking import hats
 
@@ -103,7 +104,7 @@ class Strangeness:
     Attributes
     ----------
     unlike : k of Normal
-        Minus the log evidence per point of the members of each class.
+        How badly the members of each class fit it.
     ambiguous, together : Normal
         Of all known objects.
     log_prior : (k,)
@@ -118,54 +119,30 @@ class Strangeness:
     log_prior: FloatArray
     scale: FloatArray
 
-    def surprise(
-        self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
-    ) -> FloatArray:
-        """Return (n,): the strangeness of objects, about 0.7 for a middling known one.
+    def surprise(self, heard: Heard) -> FloatArray:
+        """Return (n,): the strangeness of objects, about 0.7 for a middling known one."""
+        found = self.together.surprise(np.add(*self._parts(heard)), heard.level)
+        return np.asarray(np.where(heard.objects.observed.any(axis=1), found, 0.0) * self._told(heard.level))
 
-        Parameters
-        ----------
-        objects : Measurements
-            (n, m)
-        told : (n, o, k)
-            All opinions of them.
-        weighed : (n, k)
-            The opinions put together.
-        level : (n,)
-            Noise levels.
-        """
-        found = self.together.surprise(self._both(objects, told, weighed, level), level)
-        return np.asarray(np.where(objects.observed.any(axis=1), found, 0.0) * self._told(level))
-
-    def pvalue(
-        self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
-    ) -> FloatArray:
+    def pvalue(self, heard: Heard) -> FloatArray:
         """Return (n,): share of known objects that are at least as strange, at the same noise; 1 without any point."""
-        found = self.together.pvalue(self._both(objects, told, weighed, level), level)
-        return np.where(objects.observed.any(axis=1), found ** self._told(level), 1.0)
+        found = self.together.pvalue(np.add(*self._parts(heard)), heard.level)
+        return np.where(heard.objects.observed.any(axis=1), found ** self._told(heard.level), 1.0)
 
-    def reason(
-        self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
-    ) -> npt.NDArray[np.str_]:
+    def reason(self, heard: Heard) -> npt.NDArray[np.str_]:
         """Return (n,): which of the two makes each object strange; empty for nine of ten known objects."""
-        misfit, posterior = self._seen(objects, told, weighed)
-        unlike, between = _parts(self.unlike, self.ambiguous, misfit, posterior, level)
-        strange = self.pvalue(objects, told, weighed, level) <= _STRANGE
+        unlike, between = self._parts(heard)
+        strange = self.pvalue(heard) <= _STRANGE
         return np.where(strange, np.where(between > unlike, BETWEEN, UNLIKE), "")
 
     def _told(self, level: FloatArray) -> FloatArray:
         """How far to believe that an object is strange: ever less beyond the noise of all copies."""
         return np.asarray(np.exp(-np.maximum(level - self.together.level[-1], 0.0)))
 
-    def _both(
-        self, objects: Measurements, told: FloatArray, weighed: FloatArray, level: FloatArray
-    ) -> FloatArray:
-        return _add(self.unlike, self.ambiguous, *self._seen(objects, told, weighed), level)
-
-    def _seen(
-        self, objects: Measurements, told: FloatArray, weighed: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        return _misfit(objects, told, self.scale), softmax(weighed + self.log_prior, axis=1)
+    def _parts(self, heard: Heard) -> tuple[FloatArray, FloatArray]:
+        misfit = _misfit(heard.objects, heard.told, self.scale)
+        posterior = softmax(heard.weighed + self.log_prior, axis=1)
+        return _parts(self.unlike, self.ambiguous, misfit, posterior, heard.level)
 
 
 def log_odds(surprise: FloatArray, prior: float) -> FloatArray:
@@ -210,7 +187,7 @@ def learn_strangeness(
         for number in range(len(log_prior))
     )
     ambiguous = Normal.of(at, 1.0 - posterior.max(axis=2))
-    both = [_add(unlike, ambiguous, *each) for each in zip(misfit, posterior, level, strict=True)]
+    both = [np.add(*_parts(unlike, ambiguous, *each)) for each in zip(misfit, posterior, level, strict=True)]
     return Strangeness(unlike, ambiguous, Normal.of(at, np.stack(both)), log_prior, scale)
 
 
@@ -225,12 +202,6 @@ def _misfit(objects: Measurements, told: FloatArray, scale: FloatArray) -> Float
     )
     behind = densest.sum(axis=1, keepdims=True) - told[:, AT_WIDE_INSTANCES]
     return np.asarray(np.minimum(behind / np.maximum(seen.sum(axis=1, keepdims=True), 1), _FARTHEST))
-
-
-def _add(
-    unlike: Sequence[Normal], ambiguous: Normal, misfit: FloatArray, posterior: FloatArray, level: FloatArray
-) -> FloatArray:
-    return np.add(*_parts(unlike, ambiguous, misfit, posterior, level))
 
 
 def _parts(

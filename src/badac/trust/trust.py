@@ -30,8 +30,9 @@ from badac.trust.coarsening import (
     learn_coarsening,
     relative_noise,
 )
+from badac.trust.heard import Heard
 from badac.trust.missingness import Missingness, learn_missingness
-from badac.trust.opinions import Heard, Opinions, learn_opinions
+from badac.trust.opinions import Opinions, learn_opinions
 from badac.trust.stacking import log_losses
 
 
