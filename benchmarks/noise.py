@@ -25,10 +25,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from badac import BADACClassifier, Measurements
 from badac.classes import Population
-from badac.learned import compare_families
 from badac.metrics import expected_calibration_error
 from badac.noise import Binomial, Correlated, Gaussian, Noise, Outliers, PerClass, Poisson, Student
 from badac.noise.model import log_mixture
+from badac.noise_learning import compare_families
 from badac.simulate import bayes_limit, experiment
 
 HERE = Path(__file__).resolve().parent

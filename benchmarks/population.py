@@ -34,13 +34,13 @@ from sklearn.neighbors import KNeighborsClassifier, LocalOutlierFactor
 from threadpoolctl import threadpool_limits
 
 from badac import BADACClassifier, Measurements
-from badac.classes import ClassModel, Instances, Population, Surroundings
+from badac.calibration.coarsening import learn_coarsening
+from badac.classes import ClassModel, Instances, Population, TrainingScales
 from badac.evidence import log_evidence, training_log_evidence
 from badac.metrics import classification_summary
 from badac.noise import Gaussian
 from badac.simulate import experiment
 from badac.simulate.limit import generating_log_evidence
-from badac.trust.coarsening import learn_coarsening
 
 SETTINGS = ((1, "printed"), (2, "printed"), (4, "printed"), (1, "released"))
 RESULTS = Path(__file__).parent / "results" / "population.md"
@@ -94,9 +94,9 @@ def posterior(evidence: np.ndarray) -> np.ndarray:
 def fit(
     model: Callable[[], ClassModel], train: Measurements, label: np.ndarray, n_classes: int
 ) -> list[ClassModel]:
-    around = Surroundings.of(train)
+    scales = TrainingScales.of(train)
     return [
-        model().fit(train[label == name], Gaussian(), np.random.default_rng(0), around)
+        model().fit(train[label == name], Gaussian(), np.random.default_rng(0), scales)
         for name in range(n_classes)
     ]
 

@@ -7,9 +7,10 @@ you look at first.
 
 from badac import anomalies, classes, metrics, noise, nuisance
 from badac.data.measurements import Measurements
-from badac.estimators import BADACClassifier, MissingErrorsWarning, Stream
+from badac.estimators import BADACClassifier, MissingErrorsWarning
 from badac.ranking import Ranking
 from badac.store import load, save
+from badac.stream import Stream
 
 __version__ = "0.1.0"
 

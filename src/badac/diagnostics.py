@@ -16,20 +16,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from badac.classes.model import Surroundings
-from badac.classes.population.factor import Factor
-from badac.classes.population.latent import project
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, units_of
-from badac.learned.families import (
+from badac.latent.factor import Factor
+from badac.latent.likelihood import project
+from badac.noise import Gaussian, Noise, Outliers, PerClass, Student
+from badac.noise_learning.families import (
     Comparison,
     compare_families,
     is_sure,
     learned_within,
     open_noise,
 )
-from badac.learned.noise import learn_noise
-from badac.noise import Gaussian, Noise, Outliers, PerClass, Student
+from badac.noise_learning.parameters import learn_noise
+from badac.training import TrainingScales
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -199,7 +199,7 @@ def _residuals(
 ) -> tuple[FloatArray, FloatArray | None]:
     """Pulls of all points, and the autocorrelation of neighbours beyond what the fitted curves bring in."""
     found, products, expected = [], np.zeros(_LAGS), np.zeros(_LAGS)
-    around = Surroundings.of(training)
+    scales = TrainingScales.of(training)
     lags = min(_LAGS, training.n_points - 1)
     # Student-t where points are bad, so that the curves are not pulled by them.
     kind = Student(4.0) if comparison.best in ("outliers", "student") else Gaussian()
@@ -211,7 +211,7 @@ def _residuals(
         factor = Factor(
             within.factor.mean,
             within.factor.factors,
-            np.full_like(within.factor.psi, 1e-12 * around.scale.min() ** 2),
+            np.full_like(within.factor.psi, 1e-12 * scales.scale.min() ** 2),
         )
         pull, correlation = _pulls(members, factor)
         seen = members.observed

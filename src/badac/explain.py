@@ -20,18 +20,18 @@ import numpy.typing as npt
 
 from badac._kernels import pair_log_match
 from badac.anomalies.bump import Bump, log_bayes_factor
-from badac.anomalies.described import View
-from badac.anomalies.deviation import Deviations
+from badac.anomalies.class_summary import View
+from badac.anomalies.deviations import Deviations
 from badac.anomalies.hypothesis import Ground
 from badac.anomalies.own_points import OwnPoints
 from badac.anomalies.own_reasons import most_alike as alike_at_own_points
 from badac.anomalies.own_reasons import reasons
 from badac.classes.instances import fill_gaps
-from badac.classes.model import Surroundings
-from badac.classes.population.mixture import logsumexp_rows
-from badac.classes.population.reconstruction import latent_posterior
 from badac.data.measurements import Measurements
 from badac.data.units import in_units
+from badac.latent.mixture import logsumexp_rows
+from badac.latent.reconstruction import latent_posterior
+from badac.training import TrainingScales
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -59,7 +59,8 @@ class Explanation:
         Of an anomaly of any kind against the known classes; high = strange.
     hypothesis : (n,) str
         The kind of anomaly that explains the object best; "nothing strange" where the known classes explain it better. Where
-        strangeness comes from left-out objects (`badac.trust.strangeness`), what they say in place of "nothing strange".
+        strangeness comes from left-out objects (`badac.calibration.null_distribution`), what they say in place of "nothing
+        strange".
     label : (n,)
         The known class that fits best.
     member : (n,) int
@@ -165,7 +166,7 @@ def explain(
     training: Measurements,
     training_label: npt.NDArray[Any],
     classes: npt.NDArray[Any],
-    around: Surroundings,
+    scales: TrainingScales,
 ) -> Explanation:
     """Say of each object why it is strange.
 
@@ -180,7 +181,7 @@ def explain(
     training_label : (t,)
     classes : (k,)
         Labels, sorted.
-    around : Surroundings
+    scales : TrainingScales
         Of the training objects.
     """
     by_hypothesis = anomaly.by_hypothesis(objects) + np.log(anomaly.shares)
@@ -219,7 +220,7 @@ def explain(
             view, inside & (out.window_log_bayes_factor[rows] > _STRANGE)[:, None]
         )
         members = np.flatnonzero(training_label == classes[index])
-        out.member[rows] = members[most_alike(view.objects, fill_gaps(training[members], around))]
+        out.member[rows] = members[most_alike(view.objects, fill_gaps(training[members], scales))]
     return out
 
 

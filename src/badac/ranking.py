@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.pvalues import discoveries, expected_false_alarms
+from badac.calibration.pvalues import discoveries, expected_false_alarms
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

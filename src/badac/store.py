@@ -28,31 +28,32 @@ from scipy import stats
 from badac import anomalies, classes, noise, nuisance
 from badac.anomalies.own_class import OwnClass
 from badac.anomalies.own_points import OwnPoints
-from badac.anomalies.young import Alikeness, YoungClass
+from badac.calibration.coarsening import Coarsening
+from badac.calibration.missingness import Missingness
+from badac.calibration.null_distribution import NullDistribution, Strangeness
+from badac.calibration.stacking.base_models import BaseModels
+from badac.calibration.stacking.ensemble import Ensemble
+from badac.calibration.stacking.gridded import Gridded
+from badac.calibration.stacking.trees import Trees
+from badac.calibration.stacking.weights import Stacking
 from badac.classes.imputed import Imputed
 from badac.classes.pointwise import Pointwise
-from badac.classes.population.bandwidth import Curves
-from badac.classes.population.factor import Factor
-from badac.classes.population.latent import Latent
-from badac.classes.population.mixture import Mixture
 from badac.classes.population.plan import Plan
 from badac.classes.population.shape import Shape
 from badac.classes.population.tails import Tails
-from badac.classes.processes.basis import Basis
-from badac.classes.processes.growth import Curve
-from badac.classes.processes.process import Process
+from badac.classes.processes.fit_process import Curve
 from badac.data.gridding import Grid
 from badac.data.measurements import Measurements
-from badac.estimators import BADACClassifier, Stream
-from badac.estimators.newcomers import NewClass, Pool, StreamState
-from badac.trust.coarsening import Coarsening
-from badac.trust.gridded import Gridded
-from badac.trust.missingness import Missingness
-from badac.trust.opinions import Opinions
-from badac.trust.others import Others
-from badac.trust.stacking import Stacking
-from badac.trust.strangeness import Normal, Strangeness
-from badac.trust.trees import Trees
+from badac.estimators import BADACClassifier
+from badac.latent.basis import Basis
+from badac.latent.factor import Factor
+from badac.latent.kernel_density import KernelDensity
+from badac.latent.likelihood import LatentLikelihood
+from badac.latent.mixture import Mixture
+from badac.latent.process import Process
+from badac.stream import Stream
+from badac.stream.new_class_prior import Alikeness, YoungClass
+from badac.stream.state import NewClass, Pool, StreamState
 
 FORMAT_VERSION = 1
 _MAGIC = b"BADAC\x00"
@@ -64,7 +65,7 @@ STORABLE: dict[str, type] = {
     for cls in (
         Measurements,
         classes.Instances,
-        classes.Surroundings,
+        classes.TrainingScales,
         classes.Population,
         classes.Template,
         classes.Subclasses,
@@ -72,19 +73,19 @@ STORABLE: dict[str, type] = {
         classes.ClassReport,
         classes.Candidate,
         Coarsening,
-        Opinions,
-        Others,
+        Ensemble,
+        BaseModels,
         Trees,
         Gridded,
         Grid,
         Strangeness,
-        Normal,
+        NullDistribution,
         Stacking,
         Pointwise,
         Imputed,
         Plan,
         Shape,
-        Curves,
+        KernelDensity,
         Tails,
         Factor,
         Mixture,
@@ -122,7 +123,7 @@ STORABLE: dict[str, type] = {
         anomalies.Contamination,
         Alikeness,
         YoungClass,
-        Latent,
+        LatentLikelihood,
         NewClass,
         Pool,
         StreamState,

@@ -6,9 +6,9 @@ import pytest
 from badac.anomalies import Deviations, Known
 from badac.anomalies.bad_points import two_widths_gain
 from badac.classes import Population
-from badac.classes.model import Surroundings
 from badac.data import Measurements
 from badac.noise import Gaussian, Outliers
+from badac.training import TrainingScales
 
 M = 30
 
@@ -39,9 +39,9 @@ def deviations(share: float, *, ordered: bool, rng: np.random.Generator) -> Devi
     if not ordered:
         values = values[:, rng.permutation(M)]
     training = Measurements(values, np.full((n, M), 0.1), at=at if ordered else None)
-    around = Surroundings.of(training)
-    models = tuple(Population().fit(training[label == k], Gaussian(), rng, around) for k in (0, 1))
-    known = Known(training, label, models, np.log([0.5, 0.5]), 0.01, Gaussian(), around)
+    scales = TrainingScales.of(training)
+    models = tuple(Population().fit(training[label == k], Gaussian(), rng, scales) for k in (0, 1))
+    known = Known(training, label, models, np.log([0.5, 0.5]), 0.01, Gaussian(), scales)
     return Deviations().fit(known, rng)
 
 

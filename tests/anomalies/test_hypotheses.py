@@ -11,12 +11,12 @@ from scipy.stats import multivariate_normal
 
 from badac import Measurements
 from badac.anomalies import Bump, SmoothDeviation, SomethingElse
-from badac.anomalies.described import Described, View, without
+from badac.anomalies.class_summary import Described, View, without
 from badac.anomalies.hypothesis import Ground
 from badac.anomalies.sequence import cosines, spectrum
-from badac.classes.population.factor import Factor
-from badac.classes.population.latent import project
-from badac.classes.population.mixture import Mixture
+from badac.latent.factor import Factor
+from badac.latent.likelihood import project
+from badac.latent.mixture import Mixture
 from badac.noise import Gaussian
 
 M, R = 15, 2

@@ -8,10 +8,10 @@ from scipy.stats import multivariate_normal
 from badac import BADACClassifier
 from badac.anomalies import Bump, Deviations, SmoothDeviation, SomethingElse
 from badac.anomalies.own_points import OwnPoints
-from badac.classes.processes.basis import coordinates
 from badac.classes.processes.gp import WIDTHS
-from badac.classes.processes.kernels import correlation
 from badac.data import Measurements
+from badac.latent.basis import coordinates
+from badac.latent.correlation import correlation
 from badac.metrics import detection_summary
 
 P = 20

@@ -11,7 +11,7 @@ from badac import BADACClassifier, Measurements
 from badac.anomalies import Broad, Contamination, Known, Seen, TopHat
 from badac.anomalies.contamination import flagging_height
 from badac.anomalies.tophat import log_interval
-from badac.classes import Instances, Surroundings
+from badac.classes import Instances, TrainingScales
 from badac.noise import Gaussian
 
 
@@ -19,8 +19,8 @@ def known(values: np.ndarray, sigma: float = 0.1) -> Known:
     training = Measurements(values, sigma)
     model = Instances().fit(training, Gaussian(), np.random.default_rng(0))
     label = np.zeros(len(values), dtype=np.int64)
-    around = Surroundings.of(training)
-    return Known(training, label, (model,), np.zeros(1), 0.01, Gaussian(), around)
+    scales = TrainingScales.of(training)
+    return Known(training, label, (model,), np.zeros(1), 0.01, Gaussian(), scales)
 
 
 NOTHING = np.zeros((1, 1))

@@ -4,11 +4,11 @@ from populations import gaussian, sines
 from badac.checks import check_class_model
 from badac.classes.auto import Auto, affordable, compare, left_out_of_template, some_members
 from badac.classes.instances import Instances
-from badac.classes.model import Surroundings
 from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.noise import Correlated, Gaussian, Poisson
+from badac.training import TrainingScales
 
 
 def fit(members: Measurements) -> Auto:
@@ -84,9 +84,9 @@ def test_values_whose_squares_overflow_are_a_population() -> None:
 
 def test_a_template_of_some_members_is_compared_in_a_large_class() -> None:
     members = gaussian(4500, seed=9)[0]
-    around, compared = Surroundings.of(members), np.array([0, 17, 4499])
-    of_some = left_out_of_template(members, compared, Gaussian(), np.random.default_rng(0), around)
-    of_all = Template().fit(members, Gaussian(), np.random.default_rng(0), around).leave_one_out()[compared]
+    scales, compared = TrainingScales.of(members), np.array([0, 17, 4499])
+    of_some = left_out_of_template(members, compared, Gaussian(), np.random.default_rng(0), scales)
+    of_all = Template().fit(members, Gaussian(), np.random.default_rng(0), scales).leave_one_out()[compared]
     # Mean and width of 2,250 members are right to 1/67 and 1/47 of themselves; an object has ten or so points.
     np.testing.assert_allclose(of_some, of_all, atol=members.n_points * 0.1)
 
@@ -94,13 +94,13 @@ def test_a_template_of_some_members_is_compared_in_a_large_class() -> None:
 def test_instances_are_not_tried_where_every_pair_has_a_covariance_of_its_own() -> None:
     rng = np.random.default_rng(3)
     values = rng.standard_normal((150, 4))
-    around = Correlated(0.2 * np.ones((4, 4)))
+    scales = Correlated(0.2 * np.ones((4, 4)))
     own = Measurements(values, rng.uniform(0.2, 0.4, values.shape))
-    assert not affordable(own, around)
-    assert affordable(own[:100], around)
+    assert not affordable(own, scales)
+    assert affordable(own[:100], scales)
     assert affordable(own, Gaussian())
-    assert affordable(Measurements(values, 0.3), around)
-    report = Auto().fit(own, around, rng).report
+    assert affordable(Measurements(values, 0.3), scales)
+    report = Auto().fit(own, scales, rng).report
     assert {one.name for one in report} == {"population", "template"}
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from badac import Measurements
-from badac.classes.model import Surroundings
-from badac.classes.population.factor import Factor
 from badac.classes.population.gaussian_members import as_gaussian, choose_factors, principal_directions
+from badac.latent.factor import Factor
 from badac.noise import Gaussian, Outliers
+from badac.training import TrainingScales
 
 AT = np.linspace(0.0, 1.0, 60)
 
@@ -22,7 +22,7 @@ def members(n, rng):
 
 def test_the_weak_factor_is_found():
     data, noise = members(900, np.random.default_rng(0))
-    factor, rank = choose_factors(data, noise, Surroundings.of(data), np.random.default_rng(0))
+    factor, rank = choose_factors(data, noise, TrainingScales.of(data), np.random.default_rng(0))
     # Of 60 points a weak factor of 0.25 on errors of 0.4 and 2.0 is worth half a nat a member.
     assert rank >= 2
     size = np.linalg.svd(factor.factors)[1][:2] / np.sqrt([AT.size, (np.cos(np.pi * AT) ** 2).sum()])
@@ -31,7 +31,7 @@ def test_the_weak_factor_is_found():
 
 def test_gaussian_noise_is_left_alone():
     data, _ = members(30, np.random.default_rng(1))
-    found, rank = as_gaussian(data, Gaussian(), Surroundings.of(data), np.random.default_rng(0))
+    found, rank = as_gaussian(data, Gaussian(), TrainingScales.of(data), np.random.default_rng(0))
     assert found is data
     assert rank == 0
 

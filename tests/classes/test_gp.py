@@ -12,16 +12,16 @@ from scipy.stats import multivariate_normal
 import badac
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
-from badac.classes import GaussianProcess, Surroundings
-from badac.classes.processes.basis import Basis
+from badac.classes import GaussianProcess, TrainingScales
+from badac.classes.processes.fit_process import Learner, leave_one_out, log_evidence, scaled
 from badac.classes.processes.gp import learn_shares
-from badac.classes.processes.growth import Learner, leave_one_out, log_evidence, scaled
-from badac.classes.processes.hyper import Scales, climb, evidence, pack, prior, start, unpack
-from badac.classes.processes.kernels import KERNELS, correlation
-from badac.classes.processes.process import Process, blocks
+from badac.classes.processes.hyperparameters import Extent, climb, evidence, pack, prior, start, unpack
+from badac.latent.basis import Basis
+from badac.latent.correlation import KERNELS, correlation
+from badac.latent.process import Process, blocks
 from badac.noise import Gaussian, Outliers
 
-SCALES = Scales(1.0, 10.0)
+SCALES = Extent(1.0, 10.0)
 
 
 def irregular(n: int, rng: np.random.Generator, shift: float = 0.0, m: int = 10) -> Measurements:
@@ -239,11 +239,11 @@ def test_what_is_refused(rng: np.random.Generator) -> None:
 
 def test_a_class_that_lacks_a_band_still_answers(rng: np.random.Generator) -> None:
     members = irregular(20, rng)
-    around = Surroundings.of(members)
+    scales = TrainingScales.of(members)
     only = Measurements(
         np.where(members.band == 0, members.values, np.nan), 0.1, at=members.at, band=members.band
     )
-    model = GaussianProcess(rank=0, n_knots=5).fit(only, Gaussian(), rng, around)
+    model = GaussianProcess(rank=0, n_knots=5).fit(only, Gaussian(), rng, scales)
     assert np.isfinite(model.log_evidence(members)).all()
 
 

@@ -4,8 +4,8 @@ import pytest
 from badac import BADACClassifier, Measurements
 from badac.classes.imputed import Imputed
 from badac.classes.instances import Instances
-from badac.classes.model import Surroundings
 from badac.noise import Gaussian
+from badac.training import TrainingScales
 
 
 def with_gaps(n: int, seed: int) -> Measurements:
@@ -17,13 +17,13 @@ def with_gaps(n: int, seed: int) -> Measurements:
 
 
 def fitted(n_draws: int, members: Measurements) -> Imputed:
-    return Imputed(n_draws).fit(members, Gaussian(), np.random.default_rng(1), Surroundings.of(members))
+    return Imputed(n_draws).fit(members, Gaussian(), np.random.default_rng(1), TrainingScales.of(members))
 
 
 def test_agrees_with_the_closed_form_in_the_mean() -> None:
     # Objects like the members: far from all of them a few draws decide, and their spread understates the error.
     members, objects = with_gaps(12, 0), with_gaps(20, 2)
-    exact = Instances().fit(members, Gaussian(), np.random.default_rng(1), Surroundings.of(members))
+    exact = Instances().fit(members, Gaussian(), np.random.default_rng(1), TrainingScales.of(members))
     sampled = fitted(400, members)
     for ours, each, closed in (
         (

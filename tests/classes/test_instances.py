@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 
 from badac import Measurements
-from badac.classes import Instances, Surroundings
+from badac.classes import Instances, TrainingScales
 from badac.classes.instances import fill_gaps
 from badac.noise import Gaussian
 
@@ -141,7 +141,7 @@ def test_gaps_take_the_mean_and_spread_of_the_class(rng: np.random.Generator) ->
     values = np.hstack([values, values])
     values[0, 1] = np.nan
     members = Measurements(values, sigma=0.5)
-    filled = fill_gaps(members, Surroundings.of(members))
+    filled = fill_gaps(members, TrainingScales.of(members))
     # The mean of 20,000 draws of standard deviation 2, and the spread with the noise of 0.5 taken out.
     assert abs(filled.values[0, 1] - 5.0) < 5 * 2 / np.sqrt(20_000)
     assert abs(filled.sigma[0, 1] - np.sqrt(4 - 0.25)) < 5 * 2 / np.sqrt(2 * 20_000) + 0.01
@@ -150,8 +150,8 @@ def test_gaps_take_the_mean_and_spread_of_the_class(rng: np.random.Generator) ->
 
 def test_a_point_no_member_has_comes_from_the_surroundings() -> None:
     members = Measurements([[1.0, np.nan], [2.0, np.nan]], 0.1)
-    around = Surroundings.of(Measurements([[1.0, 7.0], [2.0, 9.0]], 0.1))
-    filled = fill_gaps(members, around)
+    scales = TrainingScales.of(Measurements([[1.0, 7.0], [2.0, 9.0]], 0.1))
+    filled = fill_gaps(members, scales)
     assert filled.values[:, 1].tolist() == [8.0, 8.0]
     assert filled.sigma[:, 1].tolist() == [1.0, 1.0]
 

@@ -10,11 +10,11 @@ from scipy.special import logsumexp
 
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
-from badac.classes.population.mixture import Mixture
+from badac.classes.processes.fit_process import log_evidence, scaled
 from badac.classes.processes.gp import WIDTHS, GaussianProcess
-from badac.classes.processes.growth import log_evidence, scaled
 from badac.classes.processes.irregular import IrregularPopulation
 from badac.data import concatenate
+from badac.latent.mixture import Mixture
 from badac.noise import Gaussian
 
 

@@ -3,16 +3,16 @@ import pytest
 from populations import gaussian, sines
 
 from badac.checks import check_class_model
-from badac.classes.model import Surroundings
-from badac.classes.population.factor import Factor
-from badac.classes.population.latent import project
 from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor
+from badac.latent.likelihood import project
 from badac.noise import Gaussian
+from badac.training import TrainingScales
 
 
-def fit(members: Measurements, around: Surroundings | None = None, **parameters) -> Population:
-    return Population(**parameters).fit(members, Gaussian(), np.random.default_rng(0), around)
+def fit(members: Measurements, scales: TrainingScales | None = None, **parameters) -> Population:
+    return Population(**parameters).fit(members, Gaussian(), np.random.default_rng(0), scales)
 
 
 @pytest.mark.parametrize("n", [12, 60, 450])
@@ -102,12 +102,12 @@ EDGES = {
 def test_small_and_gappy_classes(name: str) -> None:
     n, options = EDGES[name]
     members, objects = gaussian(n, seed=15, **options)[0], gaussian(5, seed=16, **options)[0]
-    around = Surroundings.of(gaussian(200, seed=17, **options)[0])
-    found = fit(members, around)
+    scales = TrainingScales.of(gaussian(200, seed=17, **options)[0])
+    found = fit(members, scales)
     assert np.isfinite(found.log_evidence(objects)).all()
     assert not np.isnan(found.leave_one_out()).any()
     # The class still knows its own members from a curve ten scales away.
-    far = Measurements(objects.values + 10 * around.scale, objects.sigma)
+    far = Measurements(objects.values + 10 * scales.scale, objects.sigma)
     some = objects.observed.sum(axis=1) > 0
     assert (found.log_evidence(objects)[some] > found.log_evidence(far)[some]).all()
 
@@ -127,11 +127,11 @@ def test_a_point_that_nobody_observed_takes_the_surroundings() -> None:
     whole = gaussian(30, seed=20)[0]
     values = whole.values.copy()
     values[:, 2] = np.nan
-    around = Surroundings.of(whole)
-    found = fit(Measurements(values, whole.sigma), around)
+    scales = TrainingScales.of(whole)
+    found = fit(Measurements(values, whole.sigma), scales)
     # Smoothness may let the neighbours have a say.
-    assert found.mean[2] == pytest.approx(around.centre[2], abs=0.2 * around.scale[2])
-    assert found.psi[2] == pytest.approx(around.scale[2] ** 2, rel=0.1)
+    assert found.mean[2] == pytest.approx(scales.centre[2], abs=0.2 * scales.scale[2])
+    assert found.psi[2] == pytest.approx(scales.scale[2] ** 2, rel=0.1)
 
 
 def test_hopeless_members_do_not_hide_the_good_ones() -> None:
@@ -156,8 +156,8 @@ def test_exact_values_that_repeat_do_not_become_a_delta_function() -> None:
     rng = np.random.default_rng(25)
     values = rng.standard_normal((50, 4))
     values[:, 2] = 7.0
-    around = Surroundings(np.zeros(4), np.ones(4), -3.0, 8.0)
-    found = fit(Measurements(values), around)
+    scales = TrainingScales(np.zeros(4), np.ones(4), -3.0, 8.0)
+    found = fit(Measurements(values), scales)
     assert found.psi[2] > 0.05
     assert np.isfinite(found.log_evidence(Measurements(rng.standard_normal((3, 4))))).all()
 

@@ -8,8 +8,8 @@ from scipy import stats
 
 from badac import BADACClassifier, Measurements
 from badac.classes import separate_conditions
-from badac.classes.population.factor import Factor
 from badac.classes.shared_conditions import add_information, coefficients, common_shapes
+from badac.latent.factor import Factor
 from badac.simulate import experiment
 
 AT = np.linspace(0, 1, 20)

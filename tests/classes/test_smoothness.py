@@ -1,10 +1,10 @@
 import numpy as np
 from populations import gaussian
 
-from badac.classes.model import Surroundings
-from badac.classes.population.factor import Factor
 from badac.classes.population.rank import Spectrum
 from badac.classes.population.smoothness import choose_penalty, smoothed, whittaker
+from badac.latent.factor import Factor
+from badac.training import TrainingScales
 
 
 def test_whittaker_solves_its_normal_equations() -> None:
@@ -28,13 +28,13 @@ def test_no_penalty_changes_nothing() -> None:
 
 def test_smooth_factors_are_smoothed_and_shuffled_ones_are_not() -> None:
     members = gaussian(90, seed=2, m=40, sigma=0.6)[0]
-    around = Surroundings.of(members)
+    scales = TrainingScales.of(members)
     shuffle = np.random.default_rng(0).permutation(40)
     chosen = []
     for points in (np.arange(40), shuffle):
         ordered = members.points(points)
-        around = Surroundings.of(ordered)
-        spectrum = Spectrum.of(ordered[:60], around, 2)
+        scales = TrainingScales.of(ordered)
+        spectrum = Spectrum.of(ordered[:60], scales, 2)
         chosen.append(choose_penalty(spectrum.factor(2), spectrum.moments.noise, 60, ordered[60:]))
     assert chosen[0] >= 100.0
     assert chosen[1] <= 1.0

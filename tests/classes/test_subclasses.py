@@ -12,9 +12,9 @@ import badac
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes import Population, Subclasses, Template
-from badac.classes.population.latent import Latent
-from badac.classes.population.mixture import Mixture
 from badac.classes.subclasses.gap import gap_evidence, single_peak
+from badac.latent.likelihood import LatentLikelihood
+from badac.latent.mixture import Mixture
 from badac.noise import Gaussian, Outliers
 
 AT = np.linspace(0.0, 1.0, 40)
@@ -154,11 +154,11 @@ def test_gap_evidence_tells_two_heaps_from_one_ridge() -> None:
         np.array([0.5, 0.5]), np.array([[-3.0, 0.0], [3.0, 0.0]]), np.tile(np.eye(2), (2, 1, 1))
     )
 
-    def latent(position: np.ndarray) -> Latent:
+    def latent(position: np.ndarray) -> LatentLikelihood:
         """Positions measured to 0.3."""
         seen = position + 0.3 * rng.standard_normal(position.shape)
         precision = np.tile([1 / 0.09, 0.0, 1 / 0.09], (len(position), 1))
-        return Latent(precision, seen / 0.09, np.zeros(len(position)))
+        return LatentLikelihood(precision, seen / 0.09, np.zeros(len(position)))
 
     side = np.where(np.arange(100) % 2, 3.0, -3.0)
     heaps = np.column_stack([side + rng.standard_normal(100), rng.standard_normal(100)])

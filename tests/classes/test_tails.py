@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from populations import gaussian
 
-from badac.classes.model import Surroundings
 from badac.classes.population.population import Population
 from badac.classes.population.tails import WIDTHS, Tails
 from badac.data.measurements import Measurements
 from badac.noise import Gaussian
+from badac.training import TrainingScales
 
 
 def test_a_population_without_strays_needs_no_tails() -> None:
@@ -32,7 +32,7 @@ def test_strays_earn_their_width() -> None:
 
 
 def test_useless_widths_leave_and_the_rest_sums_to_one() -> None:
-    tails = Tails.all(Surroundings(np.zeros(3), np.ones(3), 0.0, 1.0))
+    tails = Tails.all(TrainingScales(np.zeros(3), np.ones(3), 0.0, 1.0))
     evidence = np.full((1000, len(WIDTHS)), -50.0)
     evidence[:, 0] = 0.0
     evidence[:100, 3] = 10.0
@@ -43,7 +43,7 @@ def test_useless_widths_leave_and_the_rest_sums_to_one() -> None:
 
 
 def test_a_small_class_keeps_a_wide_tail() -> None:
-    tails = Tails.all(Surroundings(np.zeros(3), np.ones(3), 0.0, 1.0))
+    tails = Tails.all(TrainingScales(np.zeros(3), np.ones(3), 0.0, 1.0))
     evidence = np.full((50, len(WIDTHS)), -50.0)
     evidence[:, 0] = 0.0
     assert tails.weighted(evidence).variances[:, 0].tolist() == [0.0, 0.3]

@@ -3,10 +3,10 @@ import pytest
 from scipy.stats import norm
 
 from badac.checks import check_class_model
-from badac.classes.model import Surroundings
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.noise import Gaussian
+from badac.training import TrainingScales
 
 
 def noisy(n: int, seed: int, spread: float = 0.0) -> Measurements:
@@ -57,9 +57,9 @@ def test_gaps_and_single_members() -> None:
     values = members.values.copy()
     values[:, 0] = np.nan
     values[1:, 1] = np.nan
-    around = Surroundings.of(noisy(50, seed=9))
-    found = Template().fit(Measurements(values, members.sigma), Gaussian(), np.random.default_rng(0), around)
-    assert found.mean[0] == pytest.approx(around.centre[0])
+    scales = TrainingScales.of(noisy(50, seed=9))
+    found = Template().fit(Measurements(values, members.sigma), Gaussian(), np.random.default_rng(0), scales)
+    assert found.mean[0] == pytest.approx(scales.centre[0])
     assert np.isfinite(found.leave_one_out()).all()
     assert np.isfinite(found.log_evidence(noisy(3, seed=10))).all()
     alone = fit(members[:1])

@@ -6,9 +6,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from badac import BADACClassifier, Measurements
+from badac.calibration.pvalues import keep_back
 from badac.estimators.choices import generator
 from badac.estimators.judgement import Judgement
-from badac.pvalues import keep_back
 
 
 def straying(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
@@ -28,8 +28,8 @@ def test_nobody_else_is_asked_and_nothing_changes_by_it(model: BADACClassifier) 
     held_out = model._kept_back()
     kept = keep_back(model.training_label_, generator(0))
     everyone = clone(model).fit(model.training_[~kept], model.training_label_[~kept])
-    assert everyone.opinions_ is not None
-    assert held_out.learned.opinions_ is None
+    assert everyone.ensemble_ is not None
+    assert held_out.learned.ensemble_ is None
     new, _ = straying(100, 2)
     np.testing.assert_array_equal(
         Judgement(held_out.learned, new).log_odds, Judgement(everyone, new).log_odds

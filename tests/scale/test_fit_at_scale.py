@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from surveys import curves, frame_of
 
 from badac import BADACClassifier, Measurements
-from badac.classes import Population, Surroundings
+from badac.classes import Population, TrainingScales
 from badac.dask import LazyClassifier, fit
 from badac.dask.survey import Sample, Survey
 from badac.noise import Gaussian
@@ -40,7 +40,7 @@ def test_a_class_from_partitions_is_the_class_in_memory(
     for number, name in enumerate(["down", "up"]):
         # Same members, same choices by chance; only the order of the sums differs.
         rng = np.random.default_rng([seed, number])
-        expected = Population().fit(objects[label == name], Gaussian(), rng, Surroundings.of(objects))
+        expected = Population().fit(objects[label == name], Gaussian(), rng, TrainingScales.of(objects))
         found = fitted.class_models_[number]
         assert found.plan.rank == expected.plan.rank > 0
         np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-8)
@@ -83,10 +83,10 @@ def test_surveys_add_up_in_any_order() -> None:
         return Survey.of(members, np.random.default_rng(seed), 6)
 
     parts = [part(slice(0, 50), 1), part(slice(50, 51), 2), part(slice(51, 300), 3)]
-    whole = Surroundings.of(Measurements(values, objects.sigma))
+    whole = TrainingScales.of(Measurements(values, objects.sigma))
     for order in ((0, 1, 2), (2, 0, 1)):
         total = parts[order[0]] + parts[order[1]] + parts[order[2]]
-        found = total.surroundings
+        found = total.scales
         np.testing.assert_allclose(found.centre, whole.centre, rtol=1e-13)
         np.testing.assert_allclose(found.scale, whole.scale, rtol=1e-9)
         assert (found.lower, found.upper) == (whole.lower, whole.upper)

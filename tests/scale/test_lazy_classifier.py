@@ -13,11 +13,11 @@ import pytest
 from surveys import curves, frame_of
 
 from badac import BADACClassifier, Measurements
+from badac.calibration.pvalues import discoveries
 from badac.classes import GaussianProcess
 from badac.dask import LazyClassifier, cut_off
 from badac.estimators.choices import CLASS_MODELS
 from badac.partition import BadRows, lean
-from badac.pvalues import discoveries
 
 VERBS = (
     "log_evidence",

@@ -12,9 +12,9 @@ import pytest
 from surveys import curves, frame_of
 
 from badac import BADACClassifier, Measurements
+from badac.calibration.pvalues import discoveries, expected_false_alarms
 from badac.dask import Tally
 from badac.partition import BadRows, identity, judge, lean
-from badac.pvalues import discoveries, expected_false_alarms
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -2,9 +2,9 @@
 
 from badac.anomalies.broad import Broad
 from badac.anomalies.bump import Bump
+from badac.anomalies.class_summary import Described
 from badac.anomalies.contamination import Contamination
-from badac.anomalies.described import Described
-from badac.anomalies.deviation import Deviations
+from badac.anomalies.deviations import Deviations
 from badac.anomalies.hypothesis import Ground, Hypothesis
 from badac.anomalies.model import AnomalyModel, Known
 from badac.anomalies.seen import Seen

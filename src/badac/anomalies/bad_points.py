@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from badac.anomalies.described import Described, View
+from badac.anomalies.class_summary import Described, View
 from badac.anomalies.model import FloatArray, Known
-from badac.classes.population.latent import weigh
-from badac.classes.population.sites import is_plain
-from badac.learned import learn_noise
+from badac.latent.gaussian_approximation import is_plain
+from badac.latent.likelihood import weigh
 from badac.noise import Noise, Outliers
+from badac.noise_learning import learn_noise
 
 _MEMBERS = 300
 _STEPS = 60

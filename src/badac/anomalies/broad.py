@@ -23,8 +23,8 @@ class Broad:
     width: FloatArray | None = None
 
     def fit(self, known: Known, rng: np.random.Generator) -> Self:
-        around = known.surroundings
-        return replace(self, centre=around.centre, width=self.times * around.scale)
+        scales = known.scales
+        return replace(self, centre=scales.centre, width=self.times * scales.scale)
 
     def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
         assert self.centre is not None and self.width is not None, "fit first"

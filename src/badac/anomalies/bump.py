@@ -21,12 +21,12 @@ import numpy as np
 
 from badac._kernels import IntArray, bump_average, bump_ratios
 from badac._kernels.hypotheses import Filtering, filtered_ratios, log_mean_exp_squares
-from badac.anomalies.described import View
+from badac.anomalies.class_summary import View
 from badac.anomalies.hypothesis import Ground, over_classes
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import bump_grid, bumps
-from badac.classes.population.mixture import logsumexp_rows
 from badac.data.measurements import Measurements
+from badac.latent.mixture import logsumexp_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from badac.anomalies.described import Described, View
+from badac.anomalies.class_summary import Described, View
 from badac.anomalies.model import FloatArray
-from badac.classes.model import Surroundings
-from badac.classes.population.mixture import logsumexp_rows
 from badac.data.measurements import Measurements
+from badac.latent.mixture import logsumexp_rows
+from badac.training import TrainingScales
 
 _HOPELESS = 30.0
 
@@ -40,13 +40,13 @@ class Ground:
     scale: FloatArray
 
     @classmethod
-    def of(cls, where: FloatArray | None, classes: tuple[Described, ...], around: Surroundings) -> Ground:
+    def of(cls, where: FloatArray | None, classes: tuple[Described, ...], scales: TrainingScales) -> Ground:
         level = float(np.mean([one.factor.mean for one in classes]))
         spread = [
             np.mean((one.factor.factors**2).sum(axis=1) + one.factor.psi + (one.factor.mean - level) ** 2)
             for one in classes
         ]
-        return cls(where, level, float(np.mean(spread)), around.centre, around.scale)
+        return cls(where, level, float(np.mean(spread)), scales.centre, scales.scale)
 
 
 @runtime_checkable

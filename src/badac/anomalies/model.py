@@ -8,9 +8,10 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes.model import ClassModel, Surroundings
+from badac.classes.model import ClassModel
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
+from badac.training import TrainingScales
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -39,7 +40,7 @@ class Known:
     log_prior: FloatArray
     anomaly_prior: float
     noise: Noise
-    surroundings: Surroundings
+    scales: TrainingScales
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
 """A known class at any points: a Gaussian process over curves, with a few widths of its remainder.
 
 At an object's points it is ``N(c , K_s)``: the mean curve there, and the covariance of the process
-(`badac.classes.processes.process`) with its remainder widened ``s`` times, noise included. A class model that is no process
+(`badac.latent.process`) with its remainder widened ``s`` times, noise included. A class model that is no process
 (the exact instances, ...) is described by one that is learned from the members.
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 from badac.anomalies.model import FloatArray, Known
 from badac.classes.auto import Auto
 from badac.classes.model import ClassModel
-from badac.classes.population.mixture import Mixture
+from badac.classes.processes.fit_process import Curve, scaled
 from badac.classes.processes.gp import GaussianProcess
-from badac.classes.processes.growth import Curve, scaled
 from badac.classes.processes.irregular import IrregularPopulation
-from badac.classes.processes.process import Block, Process, covariance
 from badac.data.validation import IntArray
+from badac.latent.mixture import Mixture
+from badac.latent.process import Block, Process, covariance
 from badac.noise.model import noise_of_class
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -91,7 +91,7 @@ def own_class(known: Known, index: int, model: ClassModel, rng: np.random.Genera
     chosen = model.chosen if isinstance(model, Auto) else model
     if not isinstance(chosen, GaussianProcess | IrregularPopulation):
         members, noise = known.training[known.label == index], noise_of_class(known.noise, index)
-        chosen = GaussianProcess().fit(members, noise, rng, known.surroundings)
+        chosen = GaussianProcess().fit(members, noise, rng, known.scales)
     process, curve, log_shares = chosen.process, chosen.curve, chosen.log_shares
     assert process is not None and curve is not None and log_shares is not None, "fit first"
     log_prior = float(known.log_prior[index])

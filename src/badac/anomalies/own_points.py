@@ -24,11 +24,11 @@ from badac.anomalies.own_class import OwnClass, Seen, own_class, taken
 from badac.anomalies.sequence import bump_grid
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import NOISE_SHARE, SomethingElse
-from badac.classes.population.mixture import logsumexp_rows
-from badac.classes.processes.basis import coordinates
 from badac.classes.processes.gp import WIDTHS
-from badac.classes.processes.process import Block, blocks
 from badac.data.measurements import Measurements
+from badac.latent.basis import coordinates
+from badac.latent.mixture import logsumexp_rows
+from badac.latent.process import Block, blocks
 
 _HOPELESS = 30.0
 _MOST_PLACES = 60
@@ -68,7 +68,7 @@ class OwnPoints:
         band = np.zeros(values.size, dtype=np.int64)
         if training.band is not None:
             band = np.broadcast_to(training.band, training.shape)[observed]
-        n_bands = known.surroundings.n_bands
+        n_bands = known.scales.n_bands
         count = np.maximum(np.bincount(band, minlength=n_bands), 1)
         level = np.bincount(band, weights=values, minlength=n_bands) / count
         spread = float(((values - level[band]) ** 2).mean()) if values.size else 1.0

@@ -20,12 +20,12 @@ from badac.anomalies.bump import Bump, log_bayes_factor
 from badac.anomalies.model import FloatArray
 from badac.anomalies.own_class import OwnClass, Seen, taken
 from badac.anomalies.own_points import OwnPoints
-from badac.classes.population.mixture import logsumexp_rows
 from badac.classes.processes.gp import WIDTHS
-from badac.classes.processes.kernels import correlation
-from badac.classes.processes.process import Block
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
+from badac.latent.correlation import correlation
+from badac.latent.mixture import logsumexp_rows
+from badac.latent.process import Block
 
 _KNOTS = 20
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from badac.anomalies.described import Described, View, describe
+from badac.anomalies.class_summary import Described, View, describe
 from badac.anomalies.model import FloatArray, Known
-from badac.classes.population.factor import Factor
-from badac.classes.population.latent import weigh
 from badac.classes.population.population import Population
-from badac.classes.population.sites import is_plain
+from badac.latent.factor import Factor
+from badac.latent.gaussian_approximation import is_plain
+from badac.latent.likelihood import weigh
 from badac.noise.model import noise_of_class
 
 # A member must fit this much worse than chance allows, in standard deviations of chi-square, to be asked about at all.
@@ -93,7 +93,7 @@ def rare_population(
         return None
     share = rare.size / int((known.label == index).sum())
     noise = noise_of_class(known.noise, index)
-    learned = describe(Population(), known.training[rare], noise, rng, known.surroundings)
+    learned = describe(Population(), known.training[rare], noise, rng, known.scales)
     # What few members leave open is not theirs to forgive: their factors are their own, psi is the class's.
     factor = Factor(
         learned.factor.mean, learned.factor.factors, np.minimum(learned.factor.psi, described.factor.psi)

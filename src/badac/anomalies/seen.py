@@ -34,7 +34,7 @@ class Seen:
                 f"the anomalies seen before must have as many points as the training data, "
                 f"{known.training.n_points}: got {self.examples.n_points}."
             )
-        return replace(self, model=self.model.fit(self.examples, known.noise, rng, known.surroundings))
+        return replace(self, model=self.model.fit(self.examples, known.noise, rng, known.scales))
 
     def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
         return self.model.log_evidence(objects, n_threads=n_threads)

@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 
-from badac.anomalies.described import View, seen_through, without
+from badac.anomalies.class_summary import View, seen_through, without
 from badac.anomalies.hypothesis import (
     Ground,
     log_mean_exp,
@@ -24,8 +24,8 @@ from badac.anomalies.hypothesis import (
 )
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
-from badac.classes.population.latent import project
 from badac.data.measurements import Measurements
+from badac.latent.likelihood import project
 
 
 @dataclass(frozen=True, eq=False)

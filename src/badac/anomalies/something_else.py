@@ -16,13 +16,13 @@ from typing import Self
 
 import numpy as np
 
-from badac.anomalies.described import View, gaussian_objects, seen_through, without
+from badac.anomalies.class_summary import View, gaussian_objects, seen_through, without
 from badac.anomalies.hypothesis import Ground, log_mean_exp, mean_variance, typical_amplitude
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
-from badac.classes.population.factor import Factor
-from badac.classes.population.latent import project, weighted_residuals
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor
+from badac.latent.likelihood import project, weighted_residuals
 from badac.noise.model import Noise
 
 NOISE_SHARE = 4.0

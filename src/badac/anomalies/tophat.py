@@ -29,11 +29,11 @@ class TopHat:
     upper: float = np.nan
 
     def fit(self, known: Known, rng: np.random.Generator) -> Self:
-        around = known.surroundings
-        centre = 0.5 * (around.upper + around.lower)
-        half = 0.5 * self.times * (around.upper - around.lower)
+        scales = known.scales
+        centre = 0.5 * (scales.upper + scales.lower)
+        half = 0.5 * self.times * (scales.upper - scales.lower)
         if half <= 0:
-            half = self.times * float(np.median(around.scale))
+            half = self.times * float(np.median(scales.scale))
         return replace(self, lower=centre - half, upper=centre + half)
 
     def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:

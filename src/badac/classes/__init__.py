@@ -2,7 +2,7 @@
 
 from badac.classes.auto import Auto, Candidate
 from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, Surroundings
+from badac.classes.model import ClassModel
 from badac.classes.parametric.expansion import Expansion
 from badac.classes.parametric.linear_model import LinearModel
 from badac.classes.parametric.parametric import LowSampleSizeWarning, Parametric
@@ -14,6 +14,7 @@ from badac.classes.shared_conditions import SharedConditions, separate_condition
 from badac.classes.subclasses.division import Division
 from badac.classes.subclasses.subclasses import Subclasses
 from badac.classes.template import Template
+from badac.training import TrainingScales
 
 __all__ = [
     "Auto",
@@ -31,7 +32,7 @@ __all__ = [
     "Population",
     "SharedConditions",
     "Subclasses",
-    "Surroundings",
     "Template",
+    "TrainingScales",
     "separate_conditions",
 ]

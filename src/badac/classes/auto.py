@@ -17,13 +17,14 @@ from typing import Self
 import numpy as np
 
 from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, FloatArray, Surroundings
+from badac.classes.model import ClassModel, FloatArray
 from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.data.validation import smallest
 from badac.noise.correlated import Correlated, is_shared
 from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
+from badac.training import TrainingScales
 
 _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
@@ -80,11 +81,11 @@ class Auto:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
-        around = Surroundings.of(members) if surroundings is None else surroundings
+        scales = TrainingScales.of(members) if scales is None else scales
         if not needs_sigma(noise):
-            instances = Instances().fit(members, noise, rng, around)
+            instances = Instances().fit(members, noise, rng, scales)
             why = (
                 "chosen: the noise does not work with error bars, and only instances take any noise as it is"
             )
@@ -92,7 +93,7 @@ class Auto:
             return replace(
                 self, chosen=instances, report=(Candidate("instances", mean, 0.0, 0.0, True, why),)
             )
-        population = Population().fit(members, noise, rng, around)
+        population = Population().fit(members, noise, rng, scales)
         if population.unit != 1.0:
             mean = float(np.mean(population.leave_one_out()))
             why = "chosen: the squares of the values are beyond a float, and only the population has units of its own"
@@ -102,17 +103,17 @@ class Auto:
         compared = some_members(members, rng)
         evidence = {
             "population": population.leave_one_out()[compared],
-            "template": left_out_of_template(members, compared, noise, rng, around),
+            "template": left_out_of_template(members, compared, noise, rng, scales),
         }
         # The density of exact values at points where they repeat has no bound, and would decide the comparison.
         exact = not members.has_errors or smallest(members.sigma) == 0.0
         if members.n_objects > 1 and not exact and affordable(members, noise):
-            evidence["instances"] = left_out_of_instances(members, compared, noise, rng, around)
+            evidence["instances"] = left_out_of_instances(members, compared, noise, rng, scales)
         report = compare(evidence)
         chosen: ClassModel = population
         if report[0].name != "population":
             other: Template | Instances = Template() if report[0].name == "template" else Instances()
-            chosen = other.fit(members, noise, rng, around)
+            chosen = other.fit(members, noise, rng, scales)
         return replace(self, chosen=chosen, report=report)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
@@ -135,14 +136,14 @@ def some_members(members: Measurements, rng: np.random.Generator) -> IntArray:
 
 
 def left_out_of_template(
-    members: Measurements, compared: IntArray, noise: Noise, rng: np.random.Generator, around: Surroundings
+    members: Measurements, compared: IntArray, noise: Noise, rng: np.random.Generator, scales: TrainingScales
 ) -> FloatArray:
     """Evidence of the compared members under the template of others, of 2,000 of them in a large class."""
     n = members.n_objects
     used = np.arange(n)
     if n > 2 * _FOR_A_TEMPLATE:
         used = np.union1d(compared, np.arange(0, n, n // _FOR_A_TEMPLATE))
-    template = Template().fit(members[used], noise, rng, around)
+    template = Template().fit(members[used], noise, rng, scales)
     return template.leave_one_out()[np.searchsorted(used, compared)]
 
 
@@ -153,11 +154,11 @@ def affordable(members: Measurements, noise: Noise) -> bool:
 
 
 def left_out_of_instances(
-    members: Measurements, compared: IntArray, noise: Noise, rng: np.random.Generator, around: Surroundings
+    members: Measurements, compared: IntArray, noise: Noise, rng: np.random.Generator, scales: TrainingScales
 ) -> FloatArray:
     """Evidence of the compared members under all other members as exact curves."""
     n = members.n_objects
-    exact = Instances().fit(members, noise, rng, around)
+    exact = Instances().fit(members, noise, rng, scales)
     assert exact.curves is not None
     weights = np.full(n, -np.log(n - 1.0))
     return log_mixture(noise, members[compared], exact.curves, log_weights=weights, skip=compared)

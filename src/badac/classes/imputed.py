@@ -17,9 +17,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from badac.classes.instances import Instances, fill_gaps
-from badac.classes.model import FloatArray, Surroundings, refuse_own_points
+from badac.classes.model import FloatArray, refuse_own_points
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
+from badac.training import TrainingScales
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class Imputed:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         refuse_own_points(members, "Imputed")
         if not (isinstance(self.n_draws, int) and self.n_draws >= 1):
@@ -55,10 +56,10 @@ class Imputed:
                 "Imputed draws every missing point on its own, and these objects have a covariance between points. "
                 'Use class_model="instances", which fills gaps in closed form.'
             )
-        around = Surroundings.of(members) if surroundings is None else surroundings
+        scales = TrainingScales.of(members) if scales is None else scales
         # Without gaps all draws are the same.
         draws = 1 if members.complete else self.n_draws
-        made = [self._complete(members, noise, rng, around) for _ in range(draws)]
+        made = [self._complete(members, noise, rng, scales) for _ in range(draws)]
         return replace(self, completed=tuple(made))
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
@@ -70,9 +71,9 @@ class Imputed:
         return _mean([one.leave_one_out(n_threads=n_threads) for one in self.completed])
 
     def _complete(
-        self, members: Measurements, noise: Noise, rng: np.random.Generator, around: Surroundings
+        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
     ) -> Instances:
-        prior, observed = fill_gaps(members, around), members.observed
+        prior, observed = fill_gaps(members, scales), members.observed
         drawn = prior.values + prior.sigma * rng.standard_normal(prior.shape)
         # A drawn value is a true one: it has no error bar.
         curves = Measurements(
@@ -82,7 +83,7 @@ class Imputed:
             band=members.band,
         )
         # A member that is left out is an object like any other: its gaps drop out.
-        return replace(Instances().fit(curves, noise, rng, around), own=members)
+        return replace(Instances().fit(curves, noise, rng, scales), own=members)
 
 
 def _mean(log_evidence: list[FloatArray]) -> FloatArray:

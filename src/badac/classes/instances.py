@@ -16,10 +16,11 @@ from typing import Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from badac.classes.model import FloatArray, Surroundings, point_moments, refuse_own_points
+from badac.classes.model import FloatArray, refuse_own_points
 from badac.data.measurements import Measurements
 from badac.data.validation import is_number
 from badac.noise.model import Noise, log_mixture, needs_sigma
+from badac.training import TrainingScales, point_moments
 
 _MEMBERS_TO_LEARN_FROM = 500
 
@@ -54,7 +55,7 @@ class Instances:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         refuse_own_points(members, "Instances")
         star = self.sigma_star
@@ -62,13 +63,13 @@ class Instances:
             raise ValueError(
                 f"`sigma_star` of Instances must be a standard deviation >= 0, 'learn' or None: got {star!r}."
             )
-        around = Surroundings.of(members) if surroundings is None else surroundings
-        filled = fill_gaps(members, around)
+        scales = TrainingScales.of(members) if scales is None else scales
+        filled = fill_gaps(members, scales)
         learn = self.sigma_star == "learn" or (
             self.sigma_star is None and not members.has_errors and needs_sigma(noise)
         )
         if learn:
-            width = learn_width(members, filled, noise, rng, around)
+            width = learn_width(members, filled, noise, rng, scales)
         else:
             width = np.full(members.n_points, 0.0 if self.sigma_star is None else float(self.sigma_star))
         # The gaps stay in `own`: a member that is left out is an object like any other, and its gaps drop out.
@@ -111,7 +112,7 @@ def widen(curves: Measurements, width: FloatArray) -> Measurements:
     )
 
 
-def fill_gaps(members: Measurements, around: Surroundings) -> Measurements:
+def fill_gaps(members: Measurements, scales: TrainingScales) -> Measurements:
     """Give a member at its missing points the class's own mean and spread there.
 
     Dropping the point instead would give the curve a bonus over complete ones: it would be forgiven every mismatch. Where
@@ -122,13 +123,13 @@ def fill_gaps(members: Measurements, around: Surroundings) -> Measurements:
     observed = members.observed
     count = observed.sum(axis=0)
     safe = np.maximum(count, 1)
-    mean = np.where(count > 0, np.nansum(members.values, axis=0) / safe, around.centre)
+    mean = np.where(count > 0, np.nansum(members.values, axis=0) / safe, scales.centre)
     scatter = np.nansum((members.values - mean) ** 2, axis=0) / np.maximum(count - 1, 1)
     noise_variance = np.where(observed, members.sigma, 0.0) ** 2
     intrinsic = np.maximum(scatter - noise_variance.sum(axis=0) / safe, 0.0)
     # The mean itself is known to its standard error; with one observation only, the surroundings give the spread.
-    spread = np.sqrt(np.where(count > 1, intrinsic + np.maximum(scatter, 0.0) / safe, around.scale**2))
-    spread = np.where(spread > 0, spread, around.scale * 1e-3)
+    spread = np.sqrt(np.where(count > 1, intrinsic + np.maximum(scatter, 0.0) / safe, scales.scale**2))
+    spread = np.where(spread > 0, spread, scales.scale * 1e-3)
     values = np.where(observed, members.values, mean)
     if members.covariance is not None:
         full = np.broadcast_to(members.covariance, (*members.shape, members.n_points)).copy()
@@ -147,12 +148,12 @@ def learn_width(
     filled: Measurements,
     noise: Noise,
     rng: np.random.Generator,
-    around: Surroundings,
+    scales: TrainingScales,
 ) -> FloatArray:
     """Choose sigma_* = h x spread of the point, with h by the leave-one-out evidence of (at most 500) members."""
     _, spread, _ = point_moments(members)
     # A point at which all members agree has no spread of its own: a tenth of what all objects show there.
-    spread = np.where(spread > 1e-6 * around.scale, spread, 0.1 * around.scale)
+    spread = np.where(spread > 1e-6 * scales.scale, spread, 0.1 * scales.scale)
     k = members.n_objects
     if k < 2:
         return spread

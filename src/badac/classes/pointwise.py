@@ -5,7 +5,7 @@
 over the ``n_j`` members that were observed at the point, with the width ``h_j`` of a kernel density estimate; a broad prior
 member keeps what no member showed from being impossible. Points of one object are not independent, so its probabilities are
 far too sure, and it is no class model to use alone. But it is never misled by a Gaussian shape or by a missing neighbour, and
-one strange point cannot outvote the others: worth hearing among several opinions (`badac.trust.opinions`).
+one strange point cannot outvote the others: worth hearing among several opinions (`badac.calibration.stacking.ensemble`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray, Surroundings, refuse_own_points
+from badac.classes.model import FloatArray, refuse_own_points
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise, log_mixture
+from badac.training import TrainingScales
 
 _BROAD = 2.0
 
@@ -51,7 +52,7 @@ class Pointwise:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         del rng
         refuse_own_points(members, "Pointwise")
@@ -60,11 +61,11 @@ class Pointwise:
                 "Pointwise takes every point on its own, and these objects have a covariance between points. "
                 'Use class_model="population".'
             )
-        around = Surroundings.of(members) if surroundings is None else surroundings
+        scales = TrainingScales.of(members) if scales is None else scales
         seen = members.observed
-        kernel = self.width * around.scale * np.maximum(seen.sum(axis=0), 1) ** -0.2
-        values = np.vstack([np.where(seen, members.values, around.centre), around.centre])
-        sigma = np.vstack([np.hypot(np.where(seen, members.sigma, 0.0), kernel), _BROAD * around.scale])
+        kernel = self.width * scales.scale * np.maximum(seen.sum(axis=0), 1) ** -0.2
+        values = np.vstack([np.where(seen, members.values, scales.centre), scales.centre])
+        sigma = np.vstack([np.hypot(np.where(seen, members.sigma, 0.0), kernel), _BROAD * scales.scale])
         return replace(
             self,
             curves=Measurements(values, sigma),

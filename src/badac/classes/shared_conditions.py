@@ -26,11 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 from badac._kernels.latent import inverse
-from badac.classes.model import FloatArray, Surroundings, refuse_own_points
-from badac.classes.population.factor import Factor, expectation_maximisation
-from badac.classes.population.latent import weigh
+from badac.classes.model import FloatArray, refuse_own_points
 from badac.classes.population.rank import Spectrum, choose_rank
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor, expectation_maximisation
+from badac.latent.likelihood import weigh
+from badac.training import TrainingScales
 
 _ROUNDS = 4
 _STEPS = 25
@@ -100,17 +101,17 @@ def separate_conditions(
             raise ValueError(f"`{name}` must be one per object, ({objects.n_objects},): got {given.shape}.")
     shapes = common_shapes(structure, objects)
     rng = np.random.default_rng(0) if rng is None else rng
-    around = Surroundings.of(objects)
+    scales = TrainingScales.of(objects)
     batches, member_of = np.unique(batch, return_inverse=True)
     classes = [np.flatnonzero(label == name) for name in np.unique(label)]
-    width = float(np.sqrt((around.scale**2).mean())) if sigma is None else sigma
-    ranks = [choose_rank(objects[rows], around, rng)[0] for rows in classes]
+    width = float(np.sqrt((scales.scale**2).mean())) if sigma is None else sigma
+    ranks = [choose_rank(objects[rows], scales, rng)[0] for rows in classes]
     corrected, mean, covariance = objects, np.zeros((len(batches), shapes.shape[1])), np.empty(0)
     for _ in range(_ROUNDS):
         precision = np.zeros((len(batches), shapes.shape[1], shapes.shape[1]))
         right = np.zeros((len(batches), shapes.shape[1]))
         for rows, rank in zip(classes, ranks, strict=True):
-            factor = learned_factor(corrected[rows], around, rank)
+            factor = learned_factor(corrected[rows], scales, rank)
             add_information(objects[rows], member_of[rows], factor, shapes, precision, right)
         if sigma is None:
             width = learned_width(precision, right, width)
@@ -145,10 +146,10 @@ def common_shapes(structure: str | FloatArray, objects: Measurements) -> FloatAr
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
-def learned_factor(members: Measurements, around: Surroundings, rank: int) -> Factor:
+def learned_factor(members: Measurements, scales: TrainingScales, rank: int) -> Factor:
     """Factor model of a class, its members' errors known."""
-    factor = Spectrum.of(members, around, max(rank, 1)).factor(rank)
-    return expectation_maximisation(members, factor, around, max_steps=8) if rank else factor
+    factor = Spectrum.of(members, scales, max(rank, 1)).factor(rank)
+    return expectation_maximisation(members, factor, scales, max_steps=8) if rank else factor
 
 
 def add_information(

@@ -16,14 +16,15 @@ from typing import Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.factor import Factor, with_prior_member
+from badac.classes.model import FloatArray
 from badac.classes.population.gaussian_members import as_gaussian
-from badac.classes.population.latent import log_determinant, project
 from badac.classes.population.rank import population_variance, repeated, seen_clearly
-from badac.classes.population.sites import is_plain, see
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor, with_prior_member
+from badac.latent.gaussian_approximation import is_plain, latent_likelihood
+from badac.latent.likelihood import log_determinant, project
 from badac.noise.model import Noise
+from badac.training import TrainingScales
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,24 +57,24 @@ class Template:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
-        around = seen_clearly(Surroundings.of(members) if surroundings is None else surroundings, members)
-        gaussian = as_gaussian(members, noise, around, rng, rank=0)[0]
+        scales = seen_clearly(TrainingScales.of(members) if scales is None else scales, members)
+        gaussian = as_gaussian(members, noise, scales, rng, rank=0)[0]
         observed = gaussian.observed
         variance = np.where(observed, gaussian.sigma, 0.0) ** 2
         values = np.where(observed, gaussian.values, 0.0)
         if self.sigma_star is None:
-            spread = population_variance(values, variance, observed, around)
-            spread = with_prior_member(spread, observed.sum(axis=0), around) + repeated(gaussian, around)
+            spread = population_variance(values, variance, observed, scales)
+            spread = with_prior_member(spread, observed.sum(axis=0), scales) + repeated(gaussian, scales)
         else:
             spread = np.full(members.n_points, float(self.sigma_star) ** 2)
         # Exact members without any spread: as in a population, a hair's breadth keeps the density finite.
-        spread = np.maximum(spread, 1e-12 * around.scale**2)
+        spread = np.maximum(spread, 1e-12 * scales.scale**2)
         weight = observed / (variance + spread)
-        mean, error = combine(weight.sum(axis=0), (weight * values).sum(axis=0), around)
+        mean, error = combine(weight.sum(axis=0), (weight * values).sum(axis=0), scales)
         left_mean, left_error = combine(
-            weight.sum(axis=0) - weight, (weight * values).sum(axis=0) - weight * values, around
+            weight.sum(axis=0) - weight, (weight * values).sum(axis=0) - weight * values, scales
         )
         total = np.where(observed, variance + spread + left_error**2, np.inf)
         residual = np.where(observed, gaussian.values - left_mean, 0.0)
@@ -86,7 +87,7 @@ class Template:
         elif not is_plain(noise):
             # The members' true noise, with what leaving one out costs a Gaussian member of the width that it seems to have.
             kept_in = -0.5 * project(gaussian, factor.mean, factor.factors, factor.psi).offset
-            evidence = -0.5 * see(members, factor, noise).offset + evidence - kept_in
+            evidence = -0.5 * latent_likelihood(members, factor, noise).offset + evidence - kept_in
         return replace(
             self,
             mean=mean,
@@ -100,7 +101,7 @@ class Template:
         del n_threads
         assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
         factor = Factor(self.mean, np.zeros((self.mean.size, 1)), self.error**2 + self.width**2)
-        return np.asarray(-0.5 * see(objects, factor, self.noise).offset)
+        return np.asarray(-0.5 * latent_likelihood(objects, factor, self.noise).offset)
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         del n_threads
@@ -109,11 +110,11 @@ class Template:
 
 
 def combine(
-    weight: FloatArray, weighted_sum: FloatArray, around: Surroundings
+    weight: FloatArray, weighted_sum: FloatArray, scales: TrainingScales
 ) -> tuple[FloatArray, FloatArray]:
     """Inverse-variance mean and its error from sums of weights (..., m); the surroundings where nobody measured."""
     # What is left of a sum after its only term left is rounding.
     seen = weight > 1e-9 * np.max(weight, initial=1e-300)
     safe = np.where(seen, weight, 1.0)
-    mean = np.where(seen, weighted_sum / safe, around.centre)
-    return mean, np.where(seen, np.sqrt(1.0 / safe), around.scale)
+    mean = np.where(seen, weighted_sum / safe, scales.centre)
+    return mean, np.where(seen, np.sqrt(1.0 / safe), scales.scale)

@@ -21,9 +21,8 @@ from dask import delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from badac.classes import Auto, Population, Surroundings
-from badac.classes.population.crossfit import leave_out_evidence
-from badac.classes.population.factor import Climb, FactorSums, all_statistics
+from badac.classes import Auto, Population, TrainingScales
+from badac.classes.population.leave_one_out import leave_out_evidence
 from badac.classes.population.plan import Plan, make_plan
 from badac.classes.population.population import STEPS, Start, learn
 from badac.classes.population.rank import seen_clearly
@@ -32,7 +31,8 @@ from badac.dask.survey import Members, Survey
 from badac.data.measurements import Measurements, concatenate
 from badac.data.reading import error_columns
 from badac.estimators import BADACClassifier
-from badac.estimators.door import to_measurements
+from badac.estimators.validation import to_measurements
+from badac.latent.factor import Climb, FactorSums, all_statistics
 from badac.noise import Gaussian
 from badac.partition import Columns, is_numeric
 
@@ -42,7 +42,7 @@ class Learning:
     """A class on its way: what was drawn, planned and reached so far."""
 
     members: Measurements
-    around: Surroundings
+    scales: TrainingScales
     plan: Plan
     start: Start
     climb: Climb
@@ -50,22 +50,22 @@ class Learning:
 
     @classmethod
     def begin(
-        cls, population: Population, members: Measurements, around: Surroundings, rng: np.random.Generator
+        cls, population: Population, members: Measurements, scales: TrainingScales, rng: np.random.Generator
     ) -> Learning:
         # As in `Population.fit`.
         members = members[np.argsort(np.nansum(members.values, axis=1), kind="stable")]
-        around = seen_clearly(around, members)
-        plan = make_plan(members, around, rng, rank=population.rank, shape=population.shape)
-        start = Start.of(members, around, plan, rng)
+        scales = seen_clearly(scales, members)
+        plan = make_plan(members, scales, rng, rank=population.rank, shape=population.shape)
+        start = Start.of(members, scales, plan, rng)
         climb = Climb.begin(start.factor)
         return cls(
-            members, around, plan, start, climb if plan.rank > 0 else replace(climb, arrived=True), rng
+            members, scales, plan, start, climb if plan.rank > 0 else replace(climb, arrived=True), rng
         )
 
     def finish(self, population: Population, count: int) -> Population:
         factor, density = self.start.finish(self.climb.best, count, self.plan, self.rng)
         evidence, tails = leave_out_evidence(
-            self.members, self.around, self.plan, factor, density, self.rng, learn
+            self.members, self.scales, self.plan, factor, density, self.rng, learn
         )
         return replace(
             population,
@@ -184,9 +184,9 @@ def _added(parts: list[Survey]) -> Survey:
 def _begin(population: Population, survey: Survey, seed: int) -> dict[Any, Learning]:
     if not survey.count:
         raise ValueError("no object has a label.")
-    around = survey.surroundings
+    scales = survey.scales
     return {
-        name: Learning.begin(population, sample.members, around, np.random.default_rng([seed, number]))
+        name: Learning.begin(population, sample.members, scales, np.random.default_rng([seed, number]))
         for number, (name, sample) in enumerate(sorted(survey.sample.items()))
     }
 
@@ -212,7 +212,7 @@ def _added_sums(parts: list[dict[Any, FactorSums]]) -> dict[Any, FactorSums]:
 
 def _advance(state: dict[Any, Learning], sums: dict[Any, FactorSums]) -> dict[Any, Learning]:
     return {
-        name: replace(learning, climb=learning.climb.step(sums[name], learning.around))
+        name: replace(learning, climb=learning.climb.step(sums[name], learning.scales))
         if name in sums
         else learning
         for name, learning in state.items()

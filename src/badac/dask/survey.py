@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes import Surroundings
+from badac.classes import TrainingScales
 from badac.classes.population.population import MEMBERS_TO_START_FROM
 from badac.data.measurements import Measurements, concatenate
 from badac.data.validation import largest, smallest
@@ -97,6 +97,6 @@ class Survey:
         )
 
     @property
-    def surroundings(self) -> Surroundings:
+    def scales(self) -> TrainingScales:
         spread = np.sqrt(self.squares / np.maximum(self.seen, 1.0))
-        return Surroundings.from_moments(self.centre, spread, self.lower, self.upper)
+        return TrainingScales.from_moments(self.centre, spread, self.lower, self.upper)

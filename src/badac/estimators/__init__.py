@@ -1,7 +1,6 @@
-"""The scikit-learn estimators."""
+"""The scikit-learn estimator."""
 
 from badac.estimators.classifier import BADACClassifier
-from badac.estimators.door import MissingErrorsWarning
-from badac.estimators.online import Stream
+from badac.estimators.validation import MissingErrorsWarning
 
-__all__ = ["BADACClassifier", "MissingErrorsWarning", "Stream"]
+__all__ = ["BADACClassifier", "MissingErrorsWarning"]

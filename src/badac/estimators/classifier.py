@@ -11,7 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from badac.anomalies import AnomalyModel, Deviations, Known
-from badac.classes import ClassModel, ClassReport, Surroundings, separate_conditions
+from badac.calibration.coarsening import Coarsening
+from badac.calibration.missingness import Missingness
+from badac.calibration.posterior import learn_calibration
+from badac.calibration.stacking.ensemble import Ensemble
+from badac.classes import ClassModel, ClassReport, TrainingScales, separate_conditions
 from badac.data.measurements import Measurements, concatenate
 from badac.data.units import in_units, log_jacobian, reach_of, unit_of, within
 from badac.diagnostics import Diagnosis, diagnose
@@ -27,20 +31,21 @@ from badac.estimators.choices import (
     generator,
     others_can_tell,
 )
-from badac.estimators.door import check_coordinates, to_labels, to_measurements, warn_if_errors_are_missing
 from badac.estimators.fitting import Fitted, fit_classes, without_new_members
 from badac.estimators.held_out import HeldOut
 from badac.estimators.judgement import Judgement
+from badac.estimators.validation import (
+    check_coordinates,
+    to_labels,
+    to_measurements,
+    warn_if_errors_are_missing,
+)
 from badac.explain import Explanation, explain
-from badac.learned import learn_noise
 from badac.noise import Noise
+from badac.noise_learning import learn_noise
 from badac.posterior import class_log_prior, log_total, possible, probability
 from badac.ranking import Ranking
 from badac.threads import n_threads
-from badac.trust.coarsening import Coarsening
-from badac.trust.missingness import Missingness
-from badac.trust.opinions import Opinions
-from badac.trust.trust import learn_trust
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -65,8 +70,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     anomaly : {"auto", "tophat", "broad", "contamination", "evidence"} or AnomalyModel
         What an anomaly is. "auto": something else entirely, or a known class plus a bump or a smooth deviation
         (`badac.anomalies.Deviations`); where the classes do not follow their models, whatever is stranger than left-out
-        training objects (`badac.trust.strangeness`). "tophat", "broad", "contamination": the paper's. "evidence": no
-        anomaly class, rank by the total evidence of the known classes.
+        training objects (`badac.calibration.null_distribution`). "tophat", "broad", "contamination": the paper's. "evidence":
+        no anomaly class, rank by the total evidence of the known classes.
     priors : None, "uniform", mapping or sequence
         Prior probabilities of the known classes; the training frequencies by default.
     anomaly_prior : float
@@ -95,7 +100,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The exponent of the evidence in the probabilities: 1 unless left-out training objects ask for less.
     opinions_ : Opinions or None
         With ``class_model="auto"`` and classes that do not follow their models: other kinds of models, which have a say in the
-        probabilities where left-out training objects gain by it (`badac.trust.opinions`).
+        probabilities where left-out training objects gain by it (`badac.calibration.stacking.ensemble`).
     anomaly_model_ : AnomalyModel or None
     noise_ : Noise
         The noise model, with what it left open learned from the training objects.
@@ -123,13 +128,13 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_log_prior_: FloatArray
     coarsening_: Coarsening
     missingness_: Missingness
-    opinions_: Opinions | None
+    ensemble_: Ensemble | None
     anomaly_model_: AnomalyModel | None
     noise_: Noise
     fitted_with_errors_: bool
     training_: Measurements
     training_label_: npt.NDArray[Any]
-    surroundings_: Surroundings
+    scales_: TrainingScales
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
     _held_out: HeldOut | None = None
     _explaining: Deviations | None = None
@@ -224,10 +229,10 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.training_, self.units_ = objects, units
         objects = in_units(objects, units)
         objects = within(objects, reach_of(unit_of(objects, beyond=1.0)))
-        surroundings = Surroundings.of(objects)
+        scales = TrainingScales.of(objects)
         noise = learn_noise(noise_model, objects, index, rng)
         fitted = fit_classes(
-            class_models, objects, index, classes.tolist(), noise, rng, surroundings, kept, nuisance
+            class_models, objects, index, classes.tolist(), noise, rng, scales, kept, nuisance
         )
         models, tried = (tuple(column) for column in zip(*fitted, strict=True))
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
@@ -236,22 +241,22 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_models_ = models
         self.class_report_ = ClassReport(tuple(classes.tolist()), tried) if any(tried) else None
         self.class_log_prior_ = log_prior
-        self.surroundings_ = surroundings
+        self.scales_ = scales
         self.training_label_, self.fitted_with_errors_ = label, objects.has_errors
-        trust = learn_trust(
+        trust = learn_calibration(
             objects,
             index,
             models,
             possible(log_prior, counts),
             noise,
-            surroundings,
+            scales,
             rng,
             use_gaps=use_gaps,
             ask_others=ask_others and others_can_tell(class_models, nuisance),
             n_threads=n_threads(self.n_jobs),
         )
         self.coarsening_, self.missingness_ = trust.coarsening, trust.missingness
-        self.opinions_ = trust.opinions
+        self.ensemble_ = trust.ensemble
         self.anomaly_model_ = None if anomaly is None else anomaly.fit(self._known(), rng)
         self._held_out, self._explaining = None, None
         return self
@@ -287,7 +292,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         The posterior log odds of the anomaly; with ``anomaly="evidence"`` minus the total log evidence. Where the class
         models do not hold, so that `opinions_` were asked, "auto" takes the odds from a comparison with left-out training
-        objects (`badac.trust.strangeness`).
+        objects (`badac.calibration.null_distribution`).
         """
         return self._judge(X, X_err).score
 
@@ -334,7 +339,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         objects = self._objects(X, X_err)
         training, label = self._in_units(self.training_), self.training_label_
-        found = explain(objects, self._described(), training, label, self.classes_, self.surroundings_)
+        found = explain(objects, self._described(), training, label, self.classes_, self.scales_)
         return Judgement(self, objects).with_reason(found).in_units(1.0 / self.units_)
 
     def diagnose(self, X: Any, y: Any, *, X_err: Any = None) -> Diagnosis:
@@ -359,13 +364,13 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._in_units(objects)
 
     def _in_units(self, objects: Measurements) -> Measurements:
-        return within(in_units(objects, self.units_), self.surroundings_.reach)
+        return within(in_units(objects, self.units_), self.scales_.reach)
 
     def _known(self) -> Known:
         label = np.searchsorted(self.classes_, self.training_label_).astype(np.int64)
         models, log_prior, prior = self.class_models_, self.class_log_prior_, self.anomaly_prior
         return Known(
-            self._in_units(self.training_), label, models, log_prior, prior, self.noise_, self.surroundings_
+            self._in_units(self.training_), label, models, log_prior, prior, self.noise_, self.scales_
         )
 
     def _described(self) -> Deviations:

@@ -15,7 +15,7 @@ from badac.classes import (
     ClassReport,
     IrregularPopulation,
     Population,
-    Surroundings,
+    TrainingScales,
 )
 from badac.data.measurements import Measurements
 from badac.noise import Noise, noise_of_class
@@ -40,7 +40,7 @@ def fit_classes(
     labels: list[Any],
     noise: Noise,
     rng: np.random.Generator,
-    surroundings: Surroundings,
+    scales: TrainingScales,
     kept: Mapping[Any, Fitted],
     nuisance: Sequence[Nuisance] = (),
 ) -> list[Fitted]:
@@ -66,7 +66,7 @@ def fit_classes(
         learned_from = members
         for wrapper in nuisance:
             learned_from = wrapper.prepared(learned_from, own_noise)
-        model = class_model.fit(learned_from, own_noise, rng, surroundings)
+        model = class_model.fit(learned_from, own_noise, rng, scales)
         report: tuple[Candidate, ...] = ()
         if isinstance(model, Auto) and model.chosen is not None:
             report = model.report

@@ -1,6 +1,6 @@
 """The model that p-values are made with: learned once more without a part of its training objects, to compare with those.
 
-    score, noise level and log posterior of the objects kept back   ->  `badac.pvalues.Calibration`
+    score, noise level and log posterior of the objects kept back   ->  `badac.calibration.pvalues.Calibration`
     the same of new objects, under the same model                   ->  p-values
 
 An object that the model has learned from looks less strange than a new one of its kind; those kept back do not.
@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from badac.calibration.pvalues import CalibrationScores, Strata, keep_back, noise_level
 from badac.data.measurements import Measurements
 from badac.estimators.choices import generator
-from badac.estimators.door import to_measurements
 from badac.estimators.judgement import Judgement
+from badac.estimators.validation import to_measurements
 from badac.posterior import log_posterior
-from badac.pvalues import Calibration, Strata, keep_back, noise_level
 
 if TYPE_CHECKING:
     from badac.estimators.classifier import BADACClassifier
@@ -41,7 +41,7 @@ class HeldOut:
     """
 
     learned: BADACClassifier
-    calibration: Calibration
+    calibration: CalibrationScores
 
     @classmethod
     def of(cls, model: BADACClassifier) -> HeldOut:
@@ -53,9 +53,9 @@ class HeldOut:
         seen = to_measurements(learned, known.training[~kept], None, reset=True)
         # Scores come from the evidence alone: what other models would say of the classes is never asked here.
         learned._learn(seen, model.training_label_[~kept], ask_others=False)
-        level = noise_level(learned.training_, learned.surroundings_)
+        level = noise_level(learned.training_, learned.scales_)
         strata = Strata.of(level, known.label[~kept], int(kept.sum()), len(model.classes_))
-        return cls(learned, Calibration.of(*_compared(learned, known.training[kept]), strata))
+        return cls(learned, CalibrationScores.of(*_compared(learned, known.training[kept]), strata))
 
     def pvalues(self, objects: Measurements) -> FloatArray:
         """Return (n,): the share of kept-back objects of the same class and noise that look at least as strange.
@@ -70,5 +70,5 @@ class HeldOut:
 def _compared(model: BADACClassifier, objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Score (n,), noise level (n,) and log posterior (n, k) of each object: what p-values are made of."""
     judged = Judgement(model, objects)
-    level = noise_level(objects, model.surroundings_)
+    level = noise_level(objects, model.scales_)
     return judged.log_odds, level, log_posterior(judged.evidence, model.class_log_prior_)

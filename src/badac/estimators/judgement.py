@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from badac.calibration.null_distribution import log_odds
+from badac.calibration.posterior import PosteriorCalibration
+from badac.calibration.stacking.base_outputs import BaseOutputs
 from badac.data.measurements import Measurements
 from badac.data.units import log_jacobian
 from badac.evidence import log_evidence
 from badac.explain import NOTHING, Explanation
 from badac.posterior import anomaly_log_odds, log_posterior, log_total
 from badac.threads import n_threads
-from badac.trust.heard import Heard
-from badac.trust.strangeness import log_odds
-from badac.trust.trust import Trust
 
 if TYPE_CHECKING:
     from badac.estimators.classifier import BADACClassifier
@@ -41,9 +41,9 @@ class Judgement:
         return log_evidence(self.model.class_models_, self.objects, n_threads=self._n_threads)
 
     @cached_property
-    def heard(self) -> Heard | None:
+    def outputs(self) -> BaseOutputs | None:
         """What other models say, where they are asked."""
-        asked, scale = self.model.opinions_, self.model.surroundings_.scale
+        asked, scale = self.model.ensemble_, self.model.scales_.scale
         if asked is None:
             return None
         return asked.hear(self.objects, self.evidence, scale, n_threads=self._n_threads)
@@ -52,9 +52,9 @@ class Judgement:
     def log_posterior(self) -> FloatArray:
         """(n, k), of the known classes."""
         model = self.model
-        trust = Trust(model.coarsening_, model.missingness_, model.opinions_)
-        heard = self.heard if model.opinions_ is not None and model.opinions_.count else None
-        told = trust.apply(self.objects, self.evidence, model.surroundings_.scale, heard)
+        trust = PosteriorCalibration(model.coarsening_, model.missingness_, model.ensemble_)
+        outputs = self.outputs if model.ensemble_ is not None and model.ensemble_.count else None
+        told = trust.apply(self.objects, self.evidence, model.scales_.scale, outputs)
         return log_posterior(told, model.class_log_prior_)
 
     @property
@@ -71,23 +71,23 @@ class Judgement:
         """(n,), high = strange: the odds, or what left-out objects say where the class models do not hold."""
         if not compares_with_left_out(self.model):
             return self.log_odds
-        assert self.model.opinions_ is not None and self.heard is not None
-        return log_odds(self.model.opinions_.surprise(self.heard), self.model.anomaly_prior)
+        assert self.model.ensemble_ is not None and self.outputs is not None
+        return log_odds(self.model.ensemble_.surprise(self.outputs), self.model.anomaly_prior)
 
     @property
     def pvalue(self) -> FloatArray:
         """(n,), share of known objects that are at least as strange."""
         if not compares_with_left_out(self.model):
             return self.model._kept_back().pvalues(self.objects)
-        assert self.model.opinions_ is not None and self.heard is not None
-        return self.model.opinions_.pvalue(self.heard)
+        assert self.model.ensemble_ is not None and self.outputs is not None
+        return self.model.ensemble_.pvalue(self.outputs)
 
     def with_reason(self, found: Explanation) -> Explanation:
         """Say why an object is strange that no hypothesis about anomalies finds strange, where left-out objects do."""
         if not compares_with_left_out(self.model):
             return found
-        assert self.model.opinions_ is not None and self.heard is not None
-        reason = self.model.opinions_.reason(self.heard)
+        assert self.model.ensemble_ is not None and self.outputs is not None
+        reason = self.model.ensemble_.reason(self.outputs)
         unexplained = (found.hypothesis == NOTHING) & (reason != "")
         return replace(found, hypothesis=np.where(unexplained, reason, found.hypothesis))
 
@@ -101,4 +101,4 @@ def compares_with_left_out(model: BADACClassifier) -> bool:
 
     They do where other models were asked, unless somebody said what an anomaly is.
     """
-    return model.opinions_ is not None and isinstance(model.anomaly, str) and model.anomaly == "auto"
+    return model.ensemble_ is not None and isinstance(model.anomaly, str) and model.anomaly == "auto"

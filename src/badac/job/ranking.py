@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from badac.calibration.pvalues import discoveries, expected_false_alarms
 from badac.data import Catalogue
 from badac.estimators import BADACClassifier
 from badac.job.batches import batches
 from badac.job.layout import Layout
 from badac.job.record import layout_of
 from badac.job.scoring import Verdicts, merge, score_batch, strangest
-from badac.pvalues import discoveries, expected_false_alarms
 
 _SHOWN = 20
 _ROWS_WRITTEN = 100_000

@@ -1,4 +1,4 @@
-"""Noise that is not known: a placeholder until `badac.learned.learn_noise` has chosen it from the training data.
+"""Noise that is not known: a placeholder until `badac.noise_learning.learn_noise` has chosen it from the training data.
 
 The families that it chooses from: Gaussian, Gaussian with error bars that are off by a factor, good and bad points, Student-t,
 and correlated errors; each with its parameters learned, the choice by the evidence of held-out members.
@@ -31,5 +31,5 @@ class AutoNoise:
 
     def _refuse(self) -> NoReturn:
         raise ValueError(
-            "AutoNoise is open: `badac.learned.learn_noise(noise, training, label, rng)` learns it."
+            "AutoNoise is open: `badac.noise_learning.learn_noise(noise, training, label, rng)` learns it."
         )

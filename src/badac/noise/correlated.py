@@ -51,7 +51,7 @@ class Correlated:
         """Return the objects or curves with their whole covariance; a shared one stays shared."""
         if self.covariance is None:
             raise ValueError(
-                "Correlated() leaves its covariance open: `badac.learned.learn_noise` finds it, or give it."
+                "Correlated() leaves its covariance open: `badac.noise_learning.learn_noise` finds it, or give it."
             )
         if side.n_points != len(self.covariance):
             raise ValueError(

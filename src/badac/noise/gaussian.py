@@ -42,7 +42,7 @@ class Gaussian:
         """Return the one width that it has; see `badac.noise.model.ScaleMixture`."""
         if self.scale is None:
             raise ValueError(
-                "Gaussian(scale=None) is open: `badac.learned.learn_noise` finds it, or give it."
+                "Gaussian(scale=None) is open: `badac.noise_learning.learn_noise` finds it, or give it."
             )
         return np.zeros(1), np.array([self.scale])
 

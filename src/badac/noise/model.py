@@ -97,7 +97,9 @@ class CheckedNoise(Protocol):
 
 @runtime_checkable
 class OpenNoise(Protocol):
-    """Noise whose parameters may have been left None, to be learned from the scatter within classes (`badac.learned`)."""
+    """Noise whose parameters may have been left None, to be learned from the scatter within classes
+    (`badac.noise_learning`).
+    """
 
     @property
     def learned(self) -> bool:

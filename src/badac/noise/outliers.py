@@ -4,7 +4,7 @@
 
 Use it where some points are wrecked (cosmic rays, clouds, a glitch) and nobody says which; the paper's Experiment 3 has a
 share of 0.2 and a width of 5. Both sides have bad points, so a pair is four Gaussians per point (`badac.noise.scales`).
-What is left None is learned from the training data (`badac.learned`).
+What is left None is learned from the training data (`badac.noise_learning`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Outliers:
     def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
         if self.share is None or self.width is None:
             raise ValueError(
-                f"{self!r} leaves parameters open: `badac.learned.learn_noise` finds them, or give share and width."
+                f"{self!r} leaves parameters open: `badac.noise_learning.learn_noise` finds them, or give share and width."
             )
         with np.errstate(divide="ignore"):
             return np.log([1.0 - self.share, self.share]), np.array([1.0, self.width])

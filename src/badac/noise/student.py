@@ -57,7 +57,9 @@ class Student:
 
     def _df(self) -> float:
         if self.df is None:
-            raise ValueError(f"{self!r} leaves `df` open: `badac.learned.learn_noise` finds it, or give it.")
+            raise ValueError(
+                f"{self!r} leaves `df` open: `badac.noise_learning.learn_noise` finds it, or give it."
+            )
         return float(self.df)
 
     def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac.classes.model import FloatArray, Surroundings, refuse_own_points
+from badac.classes.model import FloatArray, refuse_own_points
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 from badac.nuisance.moving import move, move_objects
+from badac.training import TrainingScales
 
 _ROUNDS = 6
 
@@ -59,12 +60,12 @@ def align(members: Measurements, noise: Noise, nodes: FloatArray, log_weights: F
         raise ValueError("an alignment needs coordinates `at` in increasing order.")
     if members.covariance is not None:
         raise ValueError("an alignment takes members with independent errors: got a `covariance`.")
-    around = Surroundings.of(members)
+    scales = TrainingScales.of(members)
     rng = np.random.default_rng(0)
     moved = members
     shift, error = np.zeros(members.n_objects), np.zeros(members.n_objects)
     for _ in range(_ROUNDS):
-        template = Template().fit(moved, noise, rng, around)
+        template = Template().fit(moved, noise, rng, scales)
         terms = np.column_stack([move(template, at, float(node)).log_evidence(members) for node in nodes])
         terms += log_weights
         weight = np.exp(terms - terms.max(axis=1, keepdims=True))
@@ -76,7 +77,7 @@ def align(members: Measurements, noise: Noise, nodes: FloatArray, log_weights: F
         # A common shift of all of them is no shift of any.
         shift -= shift.mean()
         moved = move_objects(members, at, -shift)
-    template = Template().fit(moved, noise, rng, around)
+    template = Template().fit(moved, noise, rng, scales)
     return Alignment(with_error(moved, template, at, error), shift, error)
 
 

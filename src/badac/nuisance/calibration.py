@@ -22,24 +22,25 @@ from scipy.stats import norm
 
 from badac._kernels.latent import pack, unpack
 from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, FloatArray, Surroundings
+from badac.classes.model import ClassModel, FloatArray
 from badac.classes.parametric.importance import integrate
 from badac.classes.parametric.parametric import Parametric
-from badac.classes.population.bandwidth import Curves
-from badac.classes.population.elimination import eliminate
-from badac.classes.population.factor import Factor
-from badac.classes.population.latent import Latent, weigh
-from badac.classes.population.mixture import Mixture
 from badac.classes.population.population import Population
-from badac.classes.population.sites import see
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray, is_number
+from badac.latent.factor import Factor
+from badac.latent.gaussian_approximation import latent_likelihood
+from badac.latent.kernel_density import KernelDensity
+from badac.latent.likelihood import LatentLikelihood, weigh
+from badac.latent.marginalise import marginalise
+from badac.latent.mixture import Mixture
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import LinkedNoise, Noise
 from badac.nuisance.model import left_out
 from badac.nuisance.nodes import groups, log_average, normal_nodes
 from badac.nuisance.pairs import calibrated_log_mixture
+from badac.training import TrainingScales
 
 _POINTS = 128
 _SMALLEST_GAIN = 0.02
@@ -101,13 +102,13 @@ class Calibration:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         if self.of is None:
             raise ValueError(
                 "a Calibration wraps a class model: give it one, Calibration(of=Population(), ...)."
             )
-        return self.wrap(self.of.fit(self.prepared(members, noise), noise, rng, surroundings), members)
+        return self.wrap(self.of.fit(self.prepared(members, noise), noise, rng, scales), members)
 
     def wrap(
         self, model: ClassModel, members: Measurements, learned_from: Measurements | None = None
@@ -152,14 +153,14 @@ class Calibration:
         return self._by_correction(model, objects, n_threads)
 
     def _through_factors(
-        self, objects: Measurements, factor: Factor, density: Mixture | Curves, noise: Noise | None
+        self, objects: Measurements, factor: Factor, density: Mixture | KernelDensity, noise: Noise | None
     ) -> FloatArray:
         psi = (1.0 + self.gain**2) * factor.psi
         columns = [np.full(len(psi), self.offset)] if self.offset else []
         if self.gain:
             columns.append(self.gain * factor.mean)
         wide = Factor(factor.mean, np.column_stack([*columns, factor.factors]), psi)
-        latent = eliminate(see(objects, wide, noise), 1 if self.offset else 0)
+        latent = marginalise(latent_likelihood(objects, wide, noise), 1 if self.offset else 0)
         if not self.gain:
             return density.log_evidence(latent)
         # How well an object knows its gain: the squared curve in units of the noise.
@@ -170,7 +171,9 @@ class Calibration:
             out[rows] = self._over_gains(latent[rows], density, count)
         return out
 
-    def _over_gains(self, latent: Latent, density: Mixture | Curves, count: int) -> FloatArray:
+    def _over_gains(
+        self, latent: LatentLikelihood, density: Mixture | KernelDensity, count: int
+    ) -> FloatArray:
         full = unpack(latent.precision)
         own, inner = full[:, 0, 0], pack(full[:, 1:, 1:])
         nodes, log_weights = normal_nodes(count)
@@ -180,7 +183,7 @@ class Calibration:
             scale = 1.0 + self.gain * x
             offset = latent.offset - 2.0 * latent.shift[:, 0] * x + own * x**2
             shift = scale * (latent.shift[:, 1:] - full[:, 1:, 0] * x)
-            terms.append(density.log_evidence(Latent(scale**2 * inner, shift, offset)))
+            terms.append(density.log_evidence(LatentLikelihood(scale**2 * inner, shift, offset)))
         return log_average(terms, log_weights[usable])
 
     def _around_template(self, objects: Measurements, factor: Factor, noise: Noise | None) -> FloatArray:
@@ -195,7 +198,7 @@ class Calibration:
             for scale in 1.0 + self.gain * nodes[usable]:
                 ones = np.ones(some.n_objects)
                 one = Factor(factor.mean, self.offset / scale * factor.factors, factor.psi)
-                latent = see(corrected(some, scale * ones, 0.0 * ones), one, noise)
+                latent = latent_likelihood(corrected(some, scale * ones, 0.0 * ones), one, noise)
                 terms.append(latent.gaussian_log_evidence() - points * np.log(scale))
             out[rows] = log_average(terms, log_weights[usable])
         return out

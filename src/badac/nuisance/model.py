@@ -13,9 +13,10 @@ from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from badac.classes.model import ClassModel, FloatArray, Surroundings
+from badac.classes.model import ClassModel, FloatArray
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
+from badac.training import TrainingScales
 
 
 @runtime_checkable
@@ -49,7 +50,7 @@ class Nuisance(Protocol):
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         """Fit the wrapped class model, and wrap it."""
 

@@ -17,11 +17,12 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from badac.classes.instances import Instances, fill_gaps
-from badac.classes.model import FloatArray, Surroundings
+from badac.classes.model import FloatArray
 from badac.classes.population.population import Population
 from badac.classes.population.rotation import with_gaussian_dimensions
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
+from badac.training import TrainingScales
 
 GRID_MODELS = Population | Template | Instances
 
@@ -97,7 +98,7 @@ def move_instances(model: Instances, at: FloatArray, by: float) -> Instances:
     """Move every curve; beyond the ends it is a gap, which the class fills with its own mean and spread."""
     assert model.curves is not None
     moved = move_objects(model.curves, at, by)
-    return replace(model, curves=fill_gaps(moved, Surroundings.of(model.curves)))
+    return replace(model, curves=fill_gaps(moved, TrainingScales.of(model.curves)))
 
 
 def move_objects(objects: Measurements, at: FloatArray, by: float | FloatArray) -> Measurements:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.classes.model import FloatArray
-from badac.classes.population.mixture import logsumexp_rows
+from badac.latent.mixture import logsumexp_rows
 
 IntArray = npt.NDArray[np.int64]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from badac.classes.population.mixture import logsumexp_rows
 from badac.data.measurements import Measurements
+from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import FloatArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))

@@ -16,19 +16,20 @@ from typing import Self
 import numpy as np
 
 from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, FloatArray, Surroundings
-from badac.classes.population.latent import weigh
+from badac.classes.model import ClassModel, FloatArray
 from badac.classes.population.population import Population
-from badac.classes.processes.basis import coordinates
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.data.validation import is_number
+from badac.latent.basis import coordinates
+from badac.latent.likelihood import weigh
 from badac.noise.model import Noise
 from badac.nuisance.alignment import align
 from badac.nuisance.calibration import Calibration
 from badac.nuisance.model import innermost, left_out
 from badac.nuisance.moving import move, move_objects
 from badac.nuisance.nodes import even_nodes, groups, log_average, normal_nodes
+from badac.training import TrainingScales
 
 _NODES = 64
 _SHAPES = ("uniform", "gaussian")
@@ -82,12 +83,12 @@ class Shift:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         if self.of is None:
             raise ValueError("a Shift wraps a class model: give it one, Shift(width, of=Population()).")
         learned_from = self.prepared(members, noise)
-        return self.wrap(self.of.fit(learned_from, noise, rng, surroundings), members, learned_from)
+        return self.wrap(self.of.fit(learned_from, noise, rng, scales), members, learned_from)
 
     def wrap(
         self, model: ClassModel, members: Measurements, learned_from: Measurements | None = None

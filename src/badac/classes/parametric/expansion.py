@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from badac._kernels.latent import unpack
-from badac.classes.model import FloatArray, Surroundings, refuse_own_points
-from badac.classes.population.factor import expectation_maximisation
-from badac.classes.population.latent import project
+from badac.classes.model import FloatArray, refuse_own_points
 from badac.classes.population.rank import Spectrum
 from badac.data.measurements import Measurements
+from badac.latent.factor import expectation_maximisation
+from badac.latent.likelihood import project
+from badac.training import TrainingScales
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +86,14 @@ class Expansion:
 
     @classmethod
     def principal(cls, members: Measurements, rank: int) -> Expansion:
-        """Principal components of noisy curves, their error bars and gaps known (`badac.classes.population.factor`).
+        """Principal components of noisy curves, their error bars and gaps known (`badac.latent.factor`).
 
         In units of the spread of the members, so that each coefficient scatters by about one.
         """
         refuse_own_points(members, "Expansion")
-        around = Surroundings.of(members)
-        factor = Spectrum.of(members, around, rank).factor(rank)
-        factor = expectation_maximisation(members, factor, around)
+        scales = TrainingScales.of(members)
+        factor = Spectrum.of(members, scales, rank).factor(rank)
+        factor = expectation_maximisation(members, factor, scales)
         return cls(factor.mean, factor.factors, factor.psi)
 
     def transform(self, objects: Measurements) -> Measurements:

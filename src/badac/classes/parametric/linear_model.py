@@ -5,8 +5,8 @@
 
 Polynomials, harmonics of a known period, templates with uncertain amplitudes, any sum of known shapes. It is the parametric
 model (`badac.classes.parametric.parametric`) whose integral needs no points: exact, and as fast as the few coefficients.
-Outlier noise, Student-t and counts work as in a population (`badac.classes.population.sites`); for counts the linear model is
-one of log rates or logits.
+Outlier noise, Student-t and counts work as in a population (`badac.latent.gaussian_approximation`); for counts the linear
+model is one of log rates or logits.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from typing import Any, Self
 import numpy as np
 
 from badac._kernels.latent import pack
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.factor import Factor
-from badac.classes.population.latent import Latent, log_determinant
-from badac.classes.population.sites import believed, is_plain, see
-from badac.classes.processes.basis import coordinates
+from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
+from badac.latent.basis import coordinates
+from badac.latent.factor import Factor
+from badac.latent.gaussian_approximation import is_plain, latent_likelihood, with_noise_scale
+from badac.latent.likelihood import LatentLikelihood, log_determinant
 from badac.noise.correlated import Correlated
 from badac.noise.model import Noise
+from badac.training import TrainingScales
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class LinearModel:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         """Return a copy that knows the noise; nothing is learned from the members."""
         mean = np.asarray(self.mean, dtype=np.float64)
@@ -100,7 +101,7 @@ class LinearModel:
         root = self._root()
         return Measurements(self.mean + position @ root.T, covariance=root @ covariance @ root.T)
 
-    def latent(self, objects: Measurements) -> Latent:
+    def latent(self, objects: Measurements) -> LatentLikelihood:
         """Reduce objects to likelihoods of ``z``, with ``c = mean + root z`` and ``z ~ N(0, I)``."""
         assert self.noise is not None, "fit first"
         if isinstance(self.noise, Correlated):
@@ -109,16 +110,16 @@ class LinearModel:
             return self._of_own_points(objects)
         shapes = self._shapes(coordinates(objects[:1])[0])
         psi = np.full(objects.n_points, self.sigma_star**2)
-        return see(objects, Factor(shapes @ self.mean, shapes @ self._root(), psi), self.noise)
+        return latent_likelihood(objects, Factor(shapes @ self.mean, shapes @ self._root(), psi), self.noise)
 
-    def _of_own_points(self, objects: Measurements) -> Latent:
+    def _of_own_points(self, objects: Measurements) -> LatentLikelihood:
         assert self.noise is not None
         if objects.covariance is not None or not is_plain(self.noise):
             raise ValueError(
                 "a LinearModel of objects with points of their own takes independent Gaussian errors only: got "
                 f"{objects!r} with {self.noise!r}. Use badac.classes.Parametric."
             )
-        objects = believed(objects, self.noise)
+        objects = with_noise_scale(objects, self.noise)
         seen = objects.observed
         shapes = self._shapes(np.where(seen, coordinates(objects), 0.0))
         weight = np.where(seen, 1.0 / (np.where(seen, objects.sigma, 1.0) ** 2 + self.sigma_star**2), 0.0)
@@ -127,7 +128,7 @@ class LinearModel:
         scaled = weight * residual
         precision = np.einsum("nm,nma,nmb->nab", weight, factors, factors, optimize=True)
         offset = np.einsum("nm,nm->n", scaled, residual) + log_determinant(weight)
-        return Latent(pack(precision), np.einsum("nm,nma->na", scaled, factors), offset)
+        return LatentLikelihood(pack(precision), np.einsum("nm,nma->na", scaled, factors), offset)
 
     def _shapes(self, at: FloatArray) -> FloatArray:
         found = np.asarray(self.design(at) if callable(self.design) else self.design, dtype=np.float64)

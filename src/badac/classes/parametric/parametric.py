@@ -19,14 +19,15 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import ndtr
 
-from badac.classes.model import FloatArray, Surroundings
+from badac.classes.model import FloatArray
 from badac.classes.parametric.importance import Integral, integrate
-from badac.classes.processes.basis import coordinates
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
+from badac.latent.basis import coordinates
 from badac.noise.gaussian import Gaussian
 from badac.noise.known_truth import log_likelihood
 from badac.noise.model import Noise
+from badac.training import TrainingScales
 
 _NUMBERS_PER_BLOCK = 1 << 23
 _LEAST_SIZE = 50.0
@@ -95,7 +96,7 @@ class Parametric:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         """Return a copy that knows the noise; nothing is learned from the members."""
         if self.sigma_star and not isinstance(noise, Gaussian):

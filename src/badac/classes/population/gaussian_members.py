@@ -1,22 +1,29 @@
 """Members under noise that is not Gaussian, as Gaussian ones that a population can be learned from.
 
-The widths of the points (or the working values of counts, `badac.classes.population.sites`) and the factor model are found in
-turn. The width that a point seems to have depends on the factor model it was found with: what a missing factor would explain
-looks like bad points, is widened away, and is never missed again. So the search begins with more factors than are wanted,
-from moments in which every point has the root mean square of its widths (noisy, but without that bias), and the number of
-factors is chosen by the exact evidence of held-out members, each with the widths it has under the factor model that is asked.
+The widths of the points (or the working values of counts, `badac.latent.gaussian_approximation`) and the factor model are
+found in turn. The width that a point seems to have depends on the factor model it was found with: what a missing factor would
+explain looks like bad points, is widened away, and is never missed again. So the search begins with more factors than are
+wanted, from moments in which every point has the root mean square of its widths (noisy, but without that bias), and the number
+of factors is chosen by the exact evidence of held-out members, each with the widths it has under the factor model that is
+asked.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.factor import Factor, expectation_maximisation
+from badac.classes.model import FloatArray
 from badac.classes.population.rank import MAX_RANK, Spectrum, choose_rank
-from badac.classes.population.sites import believed, gaussian_sites, is_plain, see
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor, expectation_maximisation
+from badac.latent.gaussian_approximation import (
+    gaussian_approximation,
+    is_plain,
+    latent_likelihood,
+    with_noise_scale,
+)
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture
+from badac.training import TrainingScales
 
 _ROUNDS = 4
 _LAST_ROUNDS = 2
@@ -29,7 +36,7 @@ _WIDEST_START = 10.0
 def as_gaussian(
     members: Measurements,
     noise: Noise,
-    around: Surroundings,
+    scales: TrainingScales,
     rng: np.random.Generator,
     *,
     rank: int | None = None,
@@ -42,63 +49,65 @@ def as_gaussian(
         (k, m)
     noise : Noise
         With all parameters known.
-    around : Surroundings
+    scales : TrainingScales
     rng : numpy.random.Generator
     rank : int, optional
         Number of factors; by held-out evidence if not given.
     """
     if is_plain(noise):
-        return believed(members, noise), 0
+        return with_noise_scale(members, noise), 0
     some = members
     if members.n_objects > _TO_BEGIN_WITH:
         some = members[np.sort(rng.choice(members.n_objects, _TO_BEGIN_WITH, replace=False))]
     if rank is None:
-        factor, rank = choose_factors(some, noise, around, rng)
+        factor, rank = choose_factors(some, noise, scales, rng)
     else:
-        factor = begin(some, noise, around, rank)
+        factor = begin(some, noise, scales, rank)
     if some is not members:
-        factor = alternate(members, factor, noise, around, _LAST_ROUNDS)
-    return gaussian_sites(members, factor, noise, constants=False).objects, rank
+        factor = alternate(members, factor, noise, scales, _LAST_ROUNDS)
+    return gaussian_approximation(members, factor, noise, constants=False).objects, rank
 
 
 def choose_factors(
-    members: Measurements, noise: Noise, around: Surroundings, rng: np.random.Generator
+    members: Measurements, noise: Noise, scales: TrainingScales, rng: np.random.Generator
 ) -> tuple[Factor, int]:
     """Return a factor model with some factors more than needed, and how many are needed by held-out evidence."""
     n = members.n_objects
     held = rng.permutation(n) % 3 == 0 if n >= 6 else np.zeros(n, dtype=bool)
     known, unknown = members[~held], members[held]
     most = min(MAX_RANK, members.n_points - 1, known.n_objects // 3)
-    found = choose_rank(at_first(known, noise), around, rng)[0]
+    found = choose_rank(at_first(known, noise), scales, rng)[0]
     if most < 1 or not unknown.n_objects:
-        return begin(members, noise, around, found), found
-    factor = begin(known, noise, around, min(found + _MORE, most))
+        return begin(members, noise, scales, found), found
+    factor = begin(known, noise, scales, min(found + _MORE, most))
     directions = principal_directions(factor, typical_width(known, factor))
     chosen, best = 0, np.empty(0)
     for rank in range(factor.rank + 1):
         kept = factor.factors @ directions[:, : max(rank, 1)] * (rank > 0)
-        evidence = see(unknown, Factor(factor.mean, kept, factor.psi), noise).gaussian_log_evidence()
+        evidence = latent_likelihood(
+            unknown, Factor(factor.mean, kept, factor.psi), noise
+        ).gaussian_log_evidence()
         # One more factor must gain more than the standard error of its gain.
         if rank == 0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):
             chosen, best = rank, evidence
     generous = max(min(chosen + 2, factor.rank), 1)
     factor = Factor(factor.mean, factor.factors @ directions[:, :generous], factor.psi)
-    return alternate(members, factor, noise, around, 1), chosen
+    return alternate(members, factor, noise, scales, 1), chosen
 
 
-def begin(members: Measurements, noise: Noise, around: Surroundings, rank: int) -> Factor:
+def begin(members: Measurements, noise: Noise, scales: TrainingScales, rank: int) -> Factor:
     """Return a factor model of the given rank, from moments and a few rounds."""
-    factor = Spectrum.of(at_first(members, noise), around, max(rank, 1)).factor(rank)
-    return alternate(members, factor, noise, around, _ROUNDS)
+    factor = Spectrum.of(at_first(members, noise), scales, max(rank, 1)).factor(rank)
+    return alternate(members, factor, noise, scales, _ROUNDS)
 
 
 def alternate(
-    members: Measurements, factor: Factor, noise: Noise, around: Surroundings, rounds: int
+    members: Measurements, factor: Factor, noise: Noise, scales: TrainingScales, rounds: int
 ) -> Factor:
     """Find the widths under the factor model and the factor model of these widths, in turn."""
     for _ in range(rounds):
-        gaussian = gaussian_sites(members, factor, noise, constants=False).objects
-        factor = expectation_maximisation(gaussian, factor, around, max_steps=_STEPS)
+        gaussian = gaussian_approximation(members, factor, noise, constants=False).objects
+        factor = expectation_maximisation(gaussian, factor, scales, max_steps=_STEPS)
     return factor
 
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.factor import Factor, expectation_maximisation
-from badac.classes.population.latent import project
+from badac.classes.model import FloatArray
 from badac.classes.population.rank import Spectrum, choose_rank
 from badac.classes.population.shape import Shape, choose_shape
 from badac.classes.population.smoothness import choose_penalty, smoothed
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor, expectation_maximisation
+from badac.latent.likelihood import project
+from badac.training import TrainingScales
 
 _MEMBERS_TO_CHOOSE_RANK_WITH = 4000
 _MEMBERS_TO_CHOOSE_WITH = 2400
@@ -55,7 +56,7 @@ class Plan:
 
 def make_plan(
     members: Measurements,
-    around: Surroundings,
+    scales: TrainingScales,
     rng: np.random.Generator,
     *,
     rank: int | None = None,
@@ -68,7 +69,7 @@ def make_plan(
     ----------
     members : Measurements
         (k, m); the rank is chosen with at most 4,000 of them, the shape with at most 2,400.
-    around : Surroundings
+    scales : TrainingScales
     rng : numpy.random.Generator
     rank : int, optional
         Chosen if not given.
@@ -83,7 +84,7 @@ def make_plan(
     """
     chosen, total = rank, members.n_objects
     members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
-    found_rank, floor, evidence = choose_rank(members, around, rng)
+    found_rank, floor, evidence = choose_rank(members, scales, rng)
     chosen = max(found_rank, least) if chosen is None else chosen
     members = _some(members, _MEMBERS_TO_CHOOSE_WITH, rng)
     n = members.n_objects
@@ -93,7 +94,7 @@ def make_plan(
     fold = rng.permutation(n) % 3
     learned, held_out = members[fold > 0], members[fold == 0]
     count = learned.n_objects
-    spectrum = Spectrum.of(learned, around, chosen + _MORE_FACTORS[-1])
+    spectrum = Spectrum.of(learned, scales, chosen + _MORE_FACTORS[-1])
     noise = spectrum.moments.noise
     penalty = choose_penalty(spectrum.factor(chosen).widened(floor), noise, count, held_out)
     if shape != "auto":
@@ -107,7 +108,7 @@ def make_plan(
             or (more and best.kind == "gaussian")
         ):
             break
-        factor = _start(learned, spectrum, chosen + more, around, penalty).widened(floor)
+        factor = _start(learned, spectrum, chosen + more, scales, penalty).widened(floor)
         known = project(learned, factor.mean, factor.factors, factor.psi)
         unknown = project(held_out, factor.mean, factor.factors, factor.psi)
         found, at_rank = choose_shape(known, unknown, rng, least=best.n_components)
@@ -128,7 +129,7 @@ def _some(members: Measurements, count: int, rng: np.random.Generator) -> Measur
 
 
 def _start(
-    members: Measurements, spectrum: Spectrum, rank: int, around: Surroundings, penalty: float
+    members: Measurements, spectrum: Spectrum, rank: int, scales: TrainingScales, penalty: float
 ) -> Factor:
-    factor = expectation_maximisation(members, spectrum.factor(rank), around, max_steps=4)
+    factor = expectation_maximisation(members, spectrum.factor(rank), scales, max_steps=4)
     return smoothed(factor, spectrum.moments.noise, members.n_objects, penalty)

@@ -5,7 +5,7 @@ The paper leaves the prior on the true values flat. Here it is learned (empirica
     y_true = mean + factors z + eps,    z ~ the class's density in r dimensions,    eps ~ N(0, diag psi)
     P(d | class) = integral P(d | z) p(z) dz,   closed form: everything is Gaussian or a mixture of Gaussians
 
-``mean, factors, psi`` come from an EM that knows every member's own errors and gaps (`badac.classes.population.factor`), the
+``mean, factors, psi`` come from an EM that knows every member's own errors and gaps (`badac.latent.factor`), the
 number of factors from held-out evidence (`badac.classes.population.rank`), their smoothness along the points too
 (`badac.classes.population.smoothness`), and the density of ``z`` is a Gaussian, a deconvolved mixture or the members' own
 positions with a few bandwidths, whichever held-out members prefer (`badac.classes.population.shape`). Each component is a
@@ -22,24 +22,31 @@ from typing import Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.bandwidth import Curves
-from badac.classes.population.crossfit import leave_out_evidence
-from badac.classes.population.factor import Factor, expectation_maximisation
+from badac.classes.model import FloatArray
 from badac.classes.population.gaussian_members import as_gaussian
-from badac.classes.population.latent import Latent, project, sums_of_values
-from badac.classes.population.mixture import Mixture
+from badac.classes.population.gross_outliers import gross_outliers, without
+from badac.classes.population.leave_one_out import leave_out_evidence
 from badac.classes.population.plan import Plan, make_plan
 from badac.classes.population.rank import Spectrum, seen_clearly
-from badac.classes.population.reconstruction import reconstruct
 from badac.classes.population.rotation import common_axes
-from badac.classes.population.sites import believed, gaussian_sites, is_plain, link_surroundings, see
 from badac.classes.population.smoothness import smoothed
 from badac.classes.population.tails import Tails
-from badac.classes.population.wild import wild_values, without
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
+from badac.latent.factor import Factor, expectation_maximisation
+from badac.latent.gaussian_approximation import (
+    gaussian_approximation,
+    is_plain,
+    latent_likelihood,
+    link_scales,
+    with_noise_scale,
+)
+from badac.latent.kernel_density import KernelDensity
+from badac.latent.likelihood import LatentLikelihood, project, sums_of_values
+from badac.latent.mixture import Mixture
+from badac.latent.reconstruction import reconstruct
 from badac.noise.model import LinkedNoise, Noise
+from badac.training import TrainingScales
 
 # A broad component as heavy as one member more: rare, not impossible.
 _BROAD_WIDTH = 3.0
@@ -74,7 +81,7 @@ class Population:
     member_evidence : (k,)
         Log evidence of each member under the class learned from the others.
     noise : Noise
-        Of the objects that it is asked about; `badac.classes.population.sites` says how other than Gaussian noise works.
+        Of the objects that it is asked about; `badac.latent.gaussian_approximation` says how other than Gaussian noise works.
     unit : float
         Of mean, factors and the root of psi: 1 unless the squares of the values are beyond a float.
     """
@@ -84,7 +91,7 @@ class Population:
     mean: FloatArray | None = None
     factors: FloatArray | None = None
     psi: FloatArray | None = None
-    density: Mixture | Curves | None = None
+    density: Mixture | KernelDensity | None = None
     tails: Tails | None = None
     plan: Plan | None = None
     member_evidence: FloatArray | None = None
@@ -96,7 +103,7 @@ class Population:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         unit = unit_of(members)
         if unit != 1.0:
@@ -104,26 +111,26 @@ class Population:
         # By what the members are, not by where they stand: every choice by chance is then the same in any order.
         order = np.argsort(sums_of_values(members), kind="stable")
         members = members[order]
-        wild = wild_values(members) if is_plain(noise) else None
-        trusted = without(members, wild)
-        widest = Surroundings.of(members) if surroundings is None else surroundings
-        around = seen_clearly(widest if wild is None else Surroundings.of(trusted), trusted)
-        around = link_surroundings(members, noise, around)
+        outliers = gross_outliers(members) if is_plain(noise) else None
+        trusted = without(members, outliers)
+        widest = TrainingScales.of(members) if scales is None else scales
+        scales = seen_clearly(widest if outliers is None else TrainingScales.of(trusted), trusted)
+        scales = link_scales(members, noise, scales)
         # Under noise of several widths each point becomes a Gaussian one of the width it seems to have.
-        gaussian, least = as_gaussian(trusted, noise, around, rng, rank=self.rank)
-        axes = common_axes(gaussian, around)
+        gaussian, least = as_gaussian(trusted, noise, scales, rng, rank=self.rank)
+        axes = common_axes(gaussian, scales)
         if axes is not None:
-            gaussian, around = axes.turn(gaussian), axes.turn_surroundings(around)
-        plan = make_plan(gaussian, around, rng, rank=self.rank, shape=self.shape, least=least)
-        factor, density = learn(gaussian, around, plan, rng)
+            gaussian, scales = axes.turn(gaussian), axes.turn_scales(scales)
+        plan = make_plan(gaussian, scales, rng, rank=self.rank, shape=self.shape, least=least)
+        factor, density = learn(gaussian, scales, plan, rng)
         constant = np.zeros(members.n_objects)
         if not is_plain(noise):
             # The Gaussian members that the constants belong to: as this factor model sees them.
-            sites = gaussian_sites(members, factor, noise, density=density)
+            sites = gaussian_approximation(members, factor, noise, density=density)
             gaussian, constant = sites.objects, sites.log_constant
         evidence, tails = leave_out_evidence(
-            gaussian if wild is None else believed(members, noise),
-            around,
+            gaussian if outliers is None else with_noise_scale(members, noise),
+            scales,
             plan,
             factor,
             density,
@@ -131,8 +138,8 @@ class Population:
             learn,
             # A count pulls less than the Gaussian that stands for it: its leverage would be overestimated.
             refit=isinstance(noise, LinkedNoise),
-            wild=wild,
-            widest=None if wild is None else widest,
+            outliers=outliers,
+            widest=None if outliers is None else widest,
         )
         if axes is not None:
             factor, density = axes.turn_back(factor, density)
@@ -160,9 +167,9 @@ class Population:
         evidence = fitted.leave_one_out() - log_jacobian(members, unit)
         return replace(fitted, unit=unit, member_evidence=evidence)
 
-    def latent(self, objects: Measurements) -> Latent:
+    def latent(self, objects: Measurements) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the class's latent space."""
-        return see(in_units(objects, self.unit), self.factor, self.noise)
+        return latent_likelihood(in_units(objects, self.unit), self.factor, self.noise)
 
     @property
     def factor(self) -> Factor:
@@ -191,13 +198,13 @@ class Population:
 
 
 def learn(
-    members: Measurements, around: Surroundings, plan: Plan, rng: np.random.Generator
-) -> tuple[Factor, Mixture | Curves]:
+    members: Measurements, scales: TrainingScales, plan: Plan, rng: np.random.Generator
+) -> tuple[Factor, Mixture | KernelDensity]:
     """Learn the factor model and the latent density of the members as planned."""
-    start = Start.of(members, around, plan, rng)
+    start = Start.of(members, scales, plan, rng)
     factor = start.factor
     if plan.rank > 0:
-        factor = expectation_maximisation(members, factor, around, max_steps=STEPS)
+        factor = expectation_maximisation(members, factor, scales, max_steps=STEPS)
     return start.finish(factor, members.n_objects, plan, rng)
 
 
@@ -222,16 +229,16 @@ class Start:
     factor: Factor
 
     @classmethod
-    def of(cls, members: Measurements, around: Surroundings, plan: Plan, rng: np.random.Generator) -> Start:
+    def of(cls, members: Measurements, scales: TrainingScales, plan: Plan, rng: np.random.Generator) -> Start:
         n = members.n_objects
         if n > MEMBERS_TO_START_FROM:
             members = members[np.sort(rng.choice(n, MEMBERS_TO_START_FROM, replace=False))]
-        spectrum = Spectrum.of(members, around, plan.rank)
+        spectrum = Spectrum.of(members, scales, plan.rank)
         return cls(members, spectrum, spectrum.factor(plan.rank))
 
     def finish(
         self, factor: Factor, n: int, plan: Plan, rng: np.random.Generator
-    ) -> tuple[Factor, Mixture | Curves]:
+    ) -> tuple[Factor, Mixture | KernelDensity]:
         """Return the factor model that the EM found for all `n` members, smooth and honest, and their latent density."""
         found = self.spectrum.moments
         factor = smoothed(factor, found.noise, n, plan.penalty)

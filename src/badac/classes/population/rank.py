@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import eigh
 
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.factor import Factor, drawn_together, with_prior_member
-from badac.classes.population.latent import project
+from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
+from badac.latent.factor import Factor, drawn_together, with_prior_member
+from badac.latent.likelihood import project
+from badac.training import TrainingScales
 
 MAX_RANK = 30
 _PATIENCE = 3
@@ -37,7 +38,7 @@ class Moments:
     count: FloatArray
 
 
-def moments(members: Measurements, around: Surroundings) -> Moments:
+def moments(members: Measurements, scales: TrainingScales) -> Moments:
     """Mean and covariance of the true values, the members' noise removed.
 
     A value counts by ``v / (v + sigma^2)``, with ``v`` a first guess of the population's variance at the point: a member
@@ -51,12 +52,12 @@ def moments(members: Measurements, around: Surroundings) -> Moments:
         values = np.where(observed, members.values, 0.0)
     # A spread that only serves as a weight need not be known better than some of the members tell.
     some = slice(None, None, max(1, len(values) // _FOR_A_GUESS))
-    guess = population_variance(values[some], variance[some], observed[some], around)
+    guess = population_variance(values[some], variance[some], observed[some], scales)
     weight = guess / (guess + variance)
     weight *= observed
     total = weight.sum(axis=0)
     sums = np.einsum("ij,ij->j", weight, values)
-    mean = np.where(total > 0, sums / np.maximum(total, 1e-300), around.centre)
+    mean = np.where(total > 0, sums / np.maximum(total, 1e-300), scales.centre)
     residual = values - mean
     residual *= weight
     pairs = weight.T @ weight
@@ -72,13 +73,13 @@ def moments(members: Measurements, around: Surroundings) -> Moments:
 
 
 def population_variance(
-    values: FloatArray, variance: FloatArray, observed: BoolArray, around: Surroundings
+    values: FloatArray, variance: FloatArray, observed: BoolArray, scales: TrainingScales
 ) -> FloatArray:
     """Variance (m,) of the true values at each point, from values (n, m) with noise variances (n, m).
 
     Scoring steps for ``v`` in ``y ~ N(mean, v + sigma^2)`` from below, so that the best measured members decide first.
     """
-    least = 1e-6 * around.scale**2
+    least = 1e-6 * scales.scale**2
     guess = least
     for _ in range(5):
         weight = observed / (guess + variance)
@@ -90,7 +91,7 @@ def population_variance(
     return np.asarray(guess)
 
 
-def seen_clearly(around: Surroundings, members: Measurements) -> Surroundings:
+def seen_clearly(scales: TrainingScales, members: Measurements) -> TrainingScales:
     """Return the surroundings with a scale that hopelessly noisy objects have not blown up.
 
     The scale of all training objects contains their noise. Where the class's own well measured members say that errors and
@@ -100,13 +101,13 @@ def seen_clearly(around: Surroundings, members: Measurements) -> Surroundings:
     observed = members.observed
     variance = np.where(observed, members.sigma, 0.0) ** 2
     values = np.where(observed, members.values, 0.0)
-    spread = population_variance(values, variance, observed, around)
+    spread = population_variance(values, variance, observed, scales)
     exact = ((variance == 0.0) & observed).any(axis=0) | ~observed.any(axis=0)
     precision = np.divide(observed, variance, out=np.zeros_like(variance), where=variance > 0)
     mean_precision = precision.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
     typical = spread + 1.0 / np.where(exact, 1.0, mean_precision)
-    scale = np.where(exact, around.scale, np.minimum(around.scale, 10.0 * np.sqrt(typical)))
-    return replace(around, scale=scale)
+    scale = np.where(exact, scales.scale, np.minimum(scales.scale, 10.0 * np.sqrt(typical)))
+    return replace(scales, scale=scale)
 
 
 def leading_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
@@ -132,13 +133,13 @@ class Spectrum:
 
     moments: Moments
     factors: FloatArray
-    around: Surroundings
+    scales: TrainingScales
 
     @classmethod
-    def of(cls, members: Measurements, around: Surroundings, max_rank: int) -> Spectrum:
-        found = moments(members, around)
+    def of(cls, members: Measurements, scales: TrainingScales, max_rank: int) -> Spectrum:
+        found = moments(members, scales)
         variance = np.diagonal(found.covariance)
-        psi = 0.2 * variance + 1e-9 * around.scale**2
+        psi = 0.2 * variance + 1e-9 * scales.scale**2
         m = members.n_points
         top = max(min(max_rank, m), 1)
         factors = np.zeros((m, top))
@@ -151,24 +152,24 @@ class Spectrum:
             factors = unit[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
             strong = max(int((values > 2.0 * np.sqrt(m / max(found.count.max(), 1.0))).sum()), 1)
             left = np.maximum(variance - (factors[:, :strong] ** 2).sum(axis=1), 0.0)
-            psi = 0.5 * (psi + left) + 1e-9 * around.scale**2
-        return cls(found, factors, around)
+            psi = 0.5 * (psi + left) + 1e-9 * scales.scale**2
+        return cls(found, factors, scales)
 
     def factor(self, rank: int) -> Factor:
         """Return the factor model with the `rank` strongest factors; rank 0 keeps one factor of zeros."""
         kept = self.factors[:, : max(rank, 1)] * (rank > 0)
         found = self.moments
         left = np.diagonal(found.covariance) - (kept**2).sum(axis=1)
-        unit = found.noise + np.maximum(left, 0.0) + 1e-12 * self.around.scale**2
+        unit = found.noise + np.maximum(left, 0.0) + 1e-12 * self.scales.scale**2
         seen = found.count > 0
         share = drawn_together((left / unit)[seen], 2.0 / np.maximum(found.count[seen], 1.0))
         psi = np.zeros_like(left)
         psi[seen] = np.maximum(share, 0.0) * unit[seen]
-        return Factor(found.mean, kept, with_prior_member(psi, found.count, self.around))
+        return Factor(found.mean, kept, with_prior_member(psi, found.count, self.scales))
 
 
 def choose_rank(
-    members: Measurements, around: Surroundings, rng: np.random.Generator
+    members: Measurements, scales: TrainingScales, rng: np.random.Generator
 ) -> tuple[int, FloatArray, FloatArray]:
     """Grow the rank while members that were held out gain evidence, beyond the standard error of the gain.
 
@@ -183,14 +184,14 @@ def choose_rank(
     n = members.n_objects
     limit = min(MAX_RANK, members.n_points - 1, n // 3)
     if limit < 1:
-        return 0, repeated(members, around), np.zeros(1)
+        return 0, repeated(members, scales), np.zeros(1)
     fold = folds(n, rng)
     # Large classes are split once: the second part would say the same.
     parts_used = 1 if n > 500 else int(fold.max()) + 1
-    spectra = [Spectrum.of(members[fold != k], around, limit) for k in range(parts_used)]
+    spectra = [Spectrum.of(members[fold != k], scales, limit) for k in range(parts_used)]
     held_out = [members[fold == k] for k in range(len(spectra))]
-    floor = repeated(members, around)
-    floor = floor + _choose_floor(spectra, held_out, around, min(limit, 5), floor) * around.scale**2
+    floor = repeated(members, scales)
+    floor = floor + _choose_floor(spectra, held_out, scales, min(limit, 5), floor) * scales.scale**2
     means: list[float] = []
     chosen, best = 0, np.empty(0)
     for rank in range(limit + 1):
@@ -208,7 +209,7 @@ def choose_rank(
     return chosen, floor, np.array(means)
 
 
-def repeated(members: Measurements, around: Surroundings) -> FloatArray:
+def repeated(members: Measurements, scales: TrainingScales) -> FloatArray:
     """Variance (m,) to add where exact values repeat: a tenth of the surroundings' variance.
 
     A third of the members with one and the same exact value is a sign of rounding or saturation (a dark pixel), not of
@@ -219,14 +220,14 @@ def repeated(members: Measurements, around: Surroundings) -> FloatArray:
         values = members.values[members.observed[:, point], point]
         count = np.unique(values, return_counts=True)[1].max()
         if count > 1 and count > len(values) / 3:
-            out[point] = _REPEATED * around.scale[point] ** 2
+            out[point] = _REPEATED * scales.scale[point] ** 2
     return out
 
 
 def _choose_floor(
     spectra: list[Spectrum],
     held_out: list[Measurements],
-    around: Surroundings,
+    scales: TrainingScales,
     rank: int,
     base: FloatArray,
 ) -> float:
@@ -235,7 +236,7 @@ def _choose_floor(
     for floor in _FLOORS:
         parts = []
         for spectrum, objects in zip(spectra, held_out, strict=True):
-            factor = spectrum.factor(rank).widened(base + floor * around.scale**2)
+            factor = spectrum.factor(rank).widened(base + floor * scales.scale**2)
             parts.append(project(objects, factor.mean, factor.factors, factor.psi).gaussian_log_evidence())
         evidence = np.concatenate(parts)
         if floor == 0.0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):

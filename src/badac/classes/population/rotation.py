@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import block_diag
 
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.bandwidth import Curves
-from badac.classes.population.factor import Factor
-from badac.classes.population.mixture import Mixture
+from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor
+from badac.latent.kernel_density import KernelDensity
+from badac.latent.mixture import Mixture
+from badac.training import TrainingScales
 
 _MOST_FACTORS = 12
 
@@ -41,11 +42,13 @@ class Axes:
         variance = np.einsum("ja,...jk,ka->...a", self.directions, white, self.directions, optimize=True)
         return Measurements(values, np.sqrt(np.maximum(variance, 0.0)))
 
-    def turn_surroundings(self, around: Surroundings) -> Surroundings:
-        centre = (around.centre / self.scale) @ self.directions
-        return replace(around, centre=centre, scale=np.ones_like(self.scale))
+    def turn_scales(self, scales: TrainingScales) -> TrainingScales:
+        centre = (scales.centre / self.scale) @ self.directions
+        return replace(scales, centre=centre, scale=np.ones_like(self.scale))
 
-    def turn_back(self, factor: Factor, density: Mixture | Curves) -> tuple[Factor, Mixture | Curves]:
+    def turn_back(
+        self, factor: Factor, density: Mixture | KernelDensity
+    ) -> tuple[Factor, Mixture | KernelDensity]:
         """Return what was learned along the axes, at the points."""
         back = self.scale[:, None] * self.directions
         common = float(np.median(factor.psi))
@@ -58,18 +61,18 @@ class Axes:
         return turned, with_gaussian_dimensions(density, axes.size)
 
 
-def with_gaussian_dimensions(density: Mixture | Curves, count: int) -> Mixture | Curves:
+def with_gaussian_dimensions(density: Mixture | KernelDensity, count: int) -> Mixture | KernelDensity:
     """Add `count` latent dimensions, each ``N(0, 1)`` and independent of the others."""
-    if isinstance(density, Curves):
+    if isinstance(density, KernelDensity):
         positions = np.pad(density.positions, ((0, 0), (0, count)))
-        return Curves(positions, block_diag(density.spread, np.eye(count)), density.weights)
+        return KernelDensity(positions, block_diag(density.spread, np.eye(count)), density.weights)
     covariances = np.stack([block_diag(own, np.eye(count)) for own in density.covariances])
     return Mixture(density.weights, np.pad(density.means, ((0, 0), (0, count))), covariances)
 
 
-def common_axes(members: Measurements, around: Surroundings) -> Axes | None:
+def common_axes(members: Measurements, scales: TrainingScales) -> Axes | None:
     """Axes of the members' mean covariance; None if their errors are independent or points are missing."""
     if members.covariance is None or not members.complete:
         return None
     covariance = members.covariance if members.covariance.ndim == 2 else members.covariance.mean(axis=0)
-    return Axes(np.linalg.eigh(covariance / np.outer(around.scale, around.scale))[1], around.scale)
+    return Axes(np.linalg.eigh(covariance / np.outer(scales.scale, scales.scale))[1], scales.scale)

@@ -1,8 +1,8 @@
 """Which density the class has in its latent space: decided by the evidence of members that were held out.
 
 The candidates go from simple to rich: the Gaussian itself, mixtures of more and more components
-(`badac.classes.population.mixture`), and the members' own positions with a few bandwidths
-(`badac.classes.population.bandwidth`).
+(`badac.latent.mixture`), and the members' own positions with a few bandwidths
+(`badac.latent.kernel_density`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac.classes.population.bandwidth import Curves
-from badac.classes.population.latent import Latent
-from badac.classes.population.mixture import Mixture, averaged, deconvolve, start_mixture
+from badac.latent.kernel_density import KernelDensity
+from badac.latent.likelihood import LatentLikelihood
+from badac.latent.mixture import Mixture, averaged, deconvolve, start_mixture
 
 COMPONENTS = (2, 4, 8, 16, 32)
 MOST_COMPONENTS = 40
@@ -52,15 +52,17 @@ class Shape:
         more = max(min(self.n_components * np.sqrt(count / chosen_with), MOST_COMPONENTS), self.n_components)
         return Shape("mixture", round(more), 2 if count >= 2 * chosen_with else 1)
 
-    def learn(self, latent: Latent, rng: np.random.Generator, *, max_steps: int = 8) -> Mixture | Curves:
+    def learn(
+        self, latent: LatentLikelihood, rng: np.random.Generator, *, max_steps: int = 8
+    ) -> Mixture | KernelDensity:
         """Learn the density from the members' latent likelihoods."""
         if self.kind == "curves":
-            return Curves.of(latent, rng)
+            return KernelDensity.of(latent, rng)
         if self.kind == "gaussian":
             return Mixture.standard(latent.rank)
         return averaged([self._learn_mixture(latent, rng, max_steps) for _ in range(self.copies)])
 
-    def _learn_mixture(self, latent: Latent, rng: np.random.Generator, max_steps: int) -> Mixture:
+    def _learn_mixture(self, latent: LatentLikelihood, rng: np.random.Generator, max_steps: int) -> Mixture:
         # Far from the answer a few hundred members a component say all that the next step needs. No fewer: a start that
         # misses the rare members' components does not find them later.
         few = latent
@@ -81,7 +83,7 @@ def candidates(n_members: int, least: int = 1) -> Iterator[Shape]:
 
 
 def choose_shape(
-    members: Latent, held_out: Latent, rng: np.random.Generator, *, least: int = 1
+    members: LatentLikelihood, held_out: LatentLikelihood, rng: np.random.Generator, *, least: int = 1
 ) -> tuple[Shape, dict[str, float]]:
     """Return the shape with the largest mean held-out log evidence, and that of every shape that was tried.
 

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.linalg import solveh_banded
 
 from badac.classes.model import FloatArray
-from badac.classes.population.factor import Factor
-from badac.classes.population.latent import project
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor
+from badac.latent.likelihood import project
 
 PENALTIES = (0.0, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5)
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.bandwidth import Curves, best_weights
-from badac.classes.population.factor import Factor
-from badac.classes.population.mixture import Mixture, logsumexp_rows
-from badac.classes.population.sites import see
+from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor
+from badac.latent.gaussian_approximation import latent_likelihood
+from badac.latent.kernel_density import KernelDensity, best_weights
+from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.noise.model import Noise
+from badac.training import TrainingScales
 
 WIDTHS = (0.0, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 _WIDE = WIDTHS.index(0.3)
@@ -41,10 +42,10 @@ class Tails:
         return cls(np.zeros((1, n_points)), np.ones(1))
 
     @classmethod
-    def all(cls, around: Surroundings) -> Tails:
+    def all(cls, scales: TrainingScales) -> Tails:
         """Return every width, weighted alike."""
         count = len(WIDTHS)
-        return cls(np.outer(WIDTHS, around.scale**2), np.full(count, 1.0 / count))
+        return cls(np.outer(WIDTHS, scales.scale**2), np.full(count, 1.0 / count))
 
     def screened(self) -> Tails:
         """Return the zero width and two others: enough to see whether any other width is wanted."""
@@ -78,7 +79,7 @@ class Tails:
         self,
         objects: Measurements,
         factor: Factor,
-        density: Mixture | Curves,
+        density: Mixture | KernelDensity,
         noise: Noise | None = None,
         *,
         n_threads: int = 1,
@@ -86,7 +87,7 @@ class Tails:
         """Return (n, t): log P(d | class) under each width alone."""
         out = np.empty((objects.n_objects, len(self.weights)))
         for column, extra in enumerate(self.variances):
-            latent = see(objects, factor.widened(extra), noise, density)
+            latent = latent_likelihood(objects, factor.widened(extra), noise, density)
             out[:, column] = density.log_evidence(latent, n_threads=n_threads)
         return out
 

@@ -4,7 +4,7 @@
 
 at the object's own points. Needs no common grid: objects have coordinates of their own (`at` per object) and, if they like,
 several bands. The mean curve, the kernel's length and amplitude, the covariance between bands and the class's own ways to
-deviate are learned by evidence from the members as they are (`badac.classes.processes.process`, `hyper`, `growth`). The
+deviate are learned by evidence from the members as they are (`badac.latent.process`, `hyper`, `growth`). The
 widths ``s`` give the class tails: real classes have members that are four times as far off as the rest, and a Gaussian would
 call them impossible. Their shares are learned; a class that is Gaussian keeps ``s = 1``. One process per class is also the
 paper's template: its cost does not grow with the number of members.
@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.processes.basis import Basis, coordinates
-from badac.classes.processes.growth import (
+from badac.classes.model import FloatArray
+from badac.classes.processes.fit_process import (
     MEMBERS_TO_LEARN_FROM,
     Curve,
     Learner,
@@ -31,11 +30,13 @@ from badac.classes.processes.growth import (
     scaled,
     shuffled,
 )
-from badac.classes.processes.hyper import Scales, start
-from badac.classes.processes.kernels import KERNELS
-from badac.classes.processes.process import Process
+from badac.classes.processes.hyperparameters import Extent, start
 from badac.data.measurements import Measurements
+from badac.latent.basis import Basis, coordinates
+from badac.latent.correlation import KERNELS
+from badac.latent.process import Process
 from badac.noise.model import Noise, ScaleMixture
+from badac.training import TrainingScales
 
 WIDTHS = (1.0, 0.25, 4.0, 16.0)
 # Members' worth of prior belief in each width: a class is Gaussian until its members say otherwise.
@@ -87,9 +88,9 @@ class GaussianProcess:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
-        learner, process, order = self.learn_process(members, noise, rng, surroundings)
+        learner, process, order = self.learn_process(members, noise, rng, scales)
         widths = WIDTHS if self.tails else WIDTHS[:1]
         evidence = np.empty((members.n_objects, len(widths)))
         evidence[order] = learner.member_evidence(members[order], process, widths)
@@ -107,25 +108,25 @@ class GaussianProcess:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> tuple[Learner, Process, npt.NDArray[np.int64]]:
         """Return what learned the process, the process, and the order (k,) in which members were dealt into folds."""
         self._check(noise)
-        around = Surroundings.of(members) if surroundings is None else surroundings
-        origin, scales, basis = self._frame(members, around)
-        prior_precision = (basis.prior_scale() * scales.value) ** -2.0
-        learner = Learner(basis, origin, prior_precision, scales, rng)
+        scales = TrainingScales.of(members) if scales is None else scales
+        origin, extent, basis = self._frame(members, scales)
+        prior_precision = (basis.prior_scale() * extent.value) ** -2.0
+        learner = Learner(basis, origin, prior_precision, extent, rng)
         blank = Process(
             basis,
             self.kernel,
             self.period,
-            scales.span,
+            extent.span,
             np.eye(basis.n_bands),
             np.ones(basis.n_bands),
             np.zeros((basis.size, 0)),
         )
         order = shuffled(members, rng)
-        process = learner.learn(members[order[:MEMBERS_TO_LEARN_FROM]], start(blank, scales), self.rank)
+        process = learner.learn(members[order[:MEMBERS_TO_LEARN_FROM]], start(blank, extent), self.rank)
         return learner, process, order
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
@@ -154,19 +155,19 @@ class GaussianProcess:
                 "class_model."
             )
 
-    def _frame(self, members: Measurements, around: Surroundings) -> tuple[float, Scales, Basis]:
+    def _frame(self, members: Measurements, scales: TrainingScales) -> tuple[float, Extent, Basis]:
         """Origin and scales of the values and of the coordinate, and the basis over the members' coordinates."""
-        origin = float(around.centre.mean())
-        spread = float(np.sqrt(np.mean(around.scale**2 + (around.centre - origin) ** 2)))
+        origin = float(scales.centre.mean())
+        spread = float(np.sqrt(np.mean(scales.scale**2 + (scales.centre - origin) ** 2)))
         at = coordinates(members)[members.observed]
         lower, upper = (float(at.min()), float(at.max())) if at.size else (0.0, 1.0)
         periodic = self.kernel == "periodic"
         distinct = len(np.unique(at)) if at.size < 100_000 else self.n_knots
         knots = max(min(self.n_knots, distinct), 1)
         period = self.period if periodic else np.inf
-        basis = Basis.over(lower, upper, knots, n_bands=around.n_bands, period=period)
+        basis = Basis.over(lower, upper, knots, n_bands=scales.n_bands, period=period)
         span = self.period if periodic else (upper - lower if upper > lower else 1.0)
-        return origin, Scales(spread, span), basis
+        return origin, Extent(spread, span), basis
 
 
 def learn_shares(evidence: FloatArray, steps: int = 50) -> FloatArray:

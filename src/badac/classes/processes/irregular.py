@@ -3,7 +3,7 @@
     d(t, b) = basis(t, b) @ (mean + factors z) + f(t, b) + eps + noise,     z ~ the class's density in r dimensions
 
 As `badac.classes.population.population`, with the curves of mean and factors evaluated at each object's own points
-(`badac.classes.processes.basis`) and a smooth remainder ``f`` (`badac.classes.processes.process`), so that densely sampled
+(`badac.latent.basis`) and a smooth remainder ``f`` (`badac.latent.process`), so that densely sampled
 objects do not count every wiggle as news. A Gaussian process with the same factors is learned first; then the density of
 ``z`` is a Gaussian, a deconvolved mixture or the members' own positions, whichever held-out members prefer
 (`badac.classes.population.shape`). The uncertainty of the mean curve is part of every object's covariance, and a learned
@@ -22,16 +22,17 @@ import numpy as np
 from scipy.special import logsumexp
 
 from badac._kernels.latent import pack
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.bandwidth import Curves
-from badac.classes.population.latent import Latent
-from badac.classes.population.mixture import Mixture
+from badac.classes.model import FloatArray
 from badac.classes.population.shape import Shape, choose_shape
+from badac.classes.processes.fit_process import FOLDS, SMALL_CLASS, Curve, Learner, scaled
 from badac.classes.processes.gp import WIDTHS, GaussianProcess, learn_shares
-from badac.classes.processes.growth import FOLDS, SMALL_CLASS, Curve, Learner, scaled
-from badac.classes.processes.process import Process, blocks, covariance
 from badac.data.measurements import Measurements
+from badac.latent.kernel_density import KernelDensity
+from badac.latent.likelihood import LatentLikelihood
+from badac.latent.mixture import Mixture
+from badac.latent.process import Process, blocks, covariance
 from badac.noise.model import Noise
+from badac.training import TrainingScales
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _BROAD_WIDTH = 3.0
@@ -68,7 +69,7 @@ class IrregularPopulation:
     process: Process | None = None
     curve: Curve | None = None
     factors: FloatArray | None = None
-    density: Mixture | Curves | None = None
+    density: Mixture | KernelDensity | None = None
     log_shares: FloatArray | None = None
     member_evidence: FloatArray | None = None
 
@@ -77,10 +78,10 @@ class IrregularPopulation:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         gaussian = GaussianProcess(self.kernel, self.period, self.rank, self.n_knots)
-        learner, process, order = gaussian.learn_process(members, noise, rng, surroundings)
+        learner, process, order = gaussian.learn_process(members, noise, rng, scales)
         ordered = members[order]
         shape = self._shape(ordered, learner, process, rng)
         fitted = self._with(ordered, learner, process, shape, rng)
@@ -98,7 +99,7 @@ class IrregularPopulation:
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
 
-    def latent(self, objects: Measurements, width: float = 1.0) -> Latent:
+    def latent(self, objects: Measurements, width: float = 1.0) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the class's latent space, with a remainder of the given width."""
         assert self.process is not None and self.curve is not None and self.factors is not None, "fit first"
         return project(objects, _wider(self.process, width), self.curve, self.factors)
@@ -157,10 +158,10 @@ class IrregularPopulation:
         return out
 
 
-def project(objects: Measurements, process: Process, curve: Curve, factors: FloatArray) -> Latent:
+def project(objects: Measurements, process: Process, curve: Curve, factors: FloatArray) -> LatentLikelihood:
     """Reduce objects at their own points to likelihoods of the latent position, as `population.latent.project`."""
     n, r = objects.n_objects, factors.shape[1]
-    out = Latent(np.empty((n, r * (r + 1) // 2)), np.empty((n, r)), np.empty(n))
+    out = LatentLikelihood(np.empty((n, r * (r + 1) // 2)), np.empty((n, r)), np.empty(n))
     for block in blocks(objects, process.basis):
         features = block.features(process.basis)
         full, _, _ = covariance(process, block, features)

@@ -20,13 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes.model import FloatArray, Surroundings
-from badac.classes.population.factor import expectation_maximisation
-from badac.classes.population.latent import Latent, project
-from badac.classes.population.mixture import Mixture, deconvolve, start_mixture
+from badac.classes.model import FloatArray
 from badac.classes.population.rank import Spectrum, choose_rank
 from badac.classes.subclasses.gap import gap_evidence
 from badac.data.measurements import Measurements
+from badac.latent.factor import expectation_maximisation
+from badac.latent.likelihood import LatentLikelihood, project
+from badac.latent.mixture import Mixture, deconvolve, start_mixture
+from badac.training import TrainingScales
 
 LEAST_GAP = 15.0
 _MOST_COMPONENTS = 12
@@ -75,7 +76,7 @@ class Division:
 
 def divide(
     members: Measurements,
-    around: Surroundings,
+    scales: TrainingScales,
     rng: np.random.Generator,
     *,
     least_gap: float = LEAST_GAP,
@@ -87,7 +88,7 @@ def divide(
     ----------
     members : Measurements
         (k, m), with Gaussian errors.
-    around : Surroundings
+    scales : TrainingScales
     rng : numpy.random.Generator
     least_gap : float
         Evidence in nats from which on a gap separates two subclasses.
@@ -101,12 +102,12 @@ def divide(
     chosen = members
     if n > _MEMBERS_TO_LEARN_FROM:
         chosen = members[np.sort(rng.choice(n, _MEMBERS_TO_LEARN_FROM, replace=False))]
-    rank, floor, _ = choose_rank(chosen, around, rng)
+    rank, floor, _ = choose_rank(chosen, scales, rng)
     if rank == 0:
         return whole
     rank = min(rank, _MOST_DIRECTIONS)
-    factor = Spectrum.of(chosen, around, rank).factor(rank)
-    factor = expectation_maximisation(chosen, factor, around, max_steps=8).widened(floor)
+    factor = Spectrum.of(chosen, scales, rank).factor(rank)
+    factor = expectation_maximisation(chosen, factor, scales, max_steps=8).widened(floor)
     latent = project(chosen, factor.mean, factor.factors, factor.psi)
     size, evidence = number_of_components(latent, rng, most_components)
     mixture = best_mixture(latent, size, rng, starts=_FINAL_STARTS)
@@ -124,7 +125,7 @@ def divide(
 
 
 def best_mixture(
-    latent: Latent, size: int, rng: np.random.Generator, *, starts: int, pooling: float = 1.0
+    latent: LatentLikelihood, size: int, rng: np.random.Generator, *, starts: int, pooling: float = 1.0
 ) -> Mixture:
     """Return the mixture of `size` Gaussians with the largest evidence from several starts."""
     found = []
@@ -137,7 +138,7 @@ def best_mixture(
 
 
 def number_of_components(
-    latent: Latent,
+    latent: LatentLikelihood,
     rng: np.random.Generator,
     most: int,
     *,
@@ -166,7 +167,7 @@ def number_of_components(
 
 
 def connect(
-    latent: Latent, mixture: Mixture, nearest: IntArray, least_gap: float
+    latent: LatentLikelihood, mixture: Mixture, nearest: IntArray, least_gap: float
 ) -> tuple[IntArray, FloatArray]:
     """Group components without a gap between them.
 

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from badac.classes.model import FloatArray
-from badac.classes.population.latent import Latent
-from badac.classes.population.mixture import Mixture, logsumexp_rows
+from badac.latent.likelihood import LatentLikelihood
+from badac.latent.mixture import Mixture, logsumexp_rows
 
 _WIDEST, _NARROWEST = 0.15, 0.06
 _BEYOND = 3.0
@@ -47,7 +47,7 @@ def bridge(mixture: Mixture, a: int, b: int) -> Mixture:
     )
 
 
-def gap_evidence(latent: Latent, mixture: Mixture, a: int, b: int) -> float:
+def gap_evidence(latent: LatentLikelihood, mixture: Mixture, a: int, b: int) -> float:
     """Return how many nats the members of two components gain if there may be a gap between them.
 
     Parameters

@@ -16,17 +16,18 @@ from typing import Self
 
 import numpy as np
 
-from badac.classes.model import ClassModel, FloatArray, Surroundings, refuse_own_points
+from badac.classes.model import ClassModel, FloatArray, refuse_own_points
 from badac.classes.population.gaussian_members import as_gaussian
-from badac.classes.population.mixture import logsumexp_rows
 from badac.classes.population.population import Population
 from badac.classes.population.rank import seen_clearly
 from badac.classes.population.rotation import common_axes
-from badac.classes.population.sites import link_surroundings
 from badac.classes.subclasses.division import LEAST_GAP, Division, divide
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
+from badac.latent.gaussian_approximation import link_scales
+from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import Noise
+from badac.training import TrainingScales
 
 PARTS: dict[str, Callable[[], ClassModel]] = {"population": Population, "template": Template}
 
@@ -70,13 +71,13 @@ class Subclasses:
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
-        surroundings: Surroundings | None = None,
+        scales: TrainingScales | None = None,
     ) -> Self:
         refuse_own_points(members, "Subclasses")
-        around = Surroundings.of(members) if surroundings is None else surroundings
+        scales = TrainingScales.of(members) if scales is None else scales
         # By what the members are, not by where they stand, as in a population.
         order = np.argsort(np.nansum(members.values, axis=1), kind="stable")
-        found = _divide(members[order], noise, around, rng, self.least_gap)
+        found = _divide(members[order], noise, scales, rng, self.least_gap)
         division = replace(found, label=found.label[np.argsort(order)])
         count = np.bincount(division.label)
         n = members.n_objects
@@ -84,7 +85,7 @@ class Subclasses:
         evidence = np.empty((n, count.size))
         for number in range(count.size):
             own = division.label == number
-            model = PARTS[self.part]().fit(members[own], noise, rng, around)
+            model = PARTS[self.part]().fit(members[own], noise, rng, scales)
             evidence[own, number] = model.leave_one_out()
             if not own.all():
                 evidence[~own, number] = model.log_evidence(members[~own])
@@ -123,12 +124,12 @@ class Subclasses:
 
 
 def _divide(
-    members: Measurements, noise: Noise, around: Surroundings, rng: np.random.Generator, least_gap: float
+    members: Measurements, noise: Noise, scales: TrainingScales, rng: np.random.Generator, least_gap: float
 ) -> Division:
     """Divide the members as Gaussian ones, as a population would see them."""
-    around = link_surroundings(members, noise, seen_clearly(around, members))
-    gaussian = as_gaussian(members, noise, around, rng)[0]
-    axes = common_axes(gaussian, around)
+    scales = link_scales(members, noise, seen_clearly(scales, members))
+    gaussian = as_gaussian(members, noise, scales, rng)[0]
+    axes = common_axes(gaussian, scales)
     if axes is not None:
-        gaussian, around = axes.turn(gaussian), axes.turn_surroundings(around)
-    return divide(gaussian, around, rng, least_gap=least_gap)
+        gaussian, scales = axes.turn(gaussian), axes.turn_scales(scales)
+    return divide(gaussian, scales, rng, least_gap=least_gap)

@@ -1,0 +1,218 @@
+"""How strange an object is where the class models do not hold: compared with training objects that were left out.
+
+    unlike(d)    = sum_class P(class | d) s_class( misfit(d, class) )                 far from the members of its classes
+    ambiguous(d) = s( 1 - max_class P(class | d) )                                    between the classes
+    strangeness  = s( unlike + ambiguous )                                           both, as Fisher adds up p-values
+
+    misfit(d, class) = mean over points of -log [ P(d | class) / N(0 ; 0, sigma_d^2 + spread^2) ]
+
+    s(x) = -log of the share of left-out objects (of the class) whose x is at least as large, at the noise of the object
+
+Odds of an anomaly that come from evidence are as wrong as the evidence. Where probabilities follow other opinions
+(`badac.calibration.stacking.ensemble`), strangeness follows left-out training objects: no density has to be right, and a new
+class is found that lies among the known ones, where every density is high and no class fits better than another. ``P(d |
+class)`` is that of the members themselves, widened. Copies of the left-out objects with known noise added say what is normal
+for a noisy one; with more noise than any of them had, an object is less and less strange.
+
+The probability of an anomaly takes p = exp(-strangeness), uniform for known objects, to be Beta(xi, 1) for anomalies:
+
+    log odds = log prior odds + log xi + (1 - xi) strangeness
+
+a Bayes factor that averages to one over known objects (Sellke, Bayarri & Berger 2001; Vovk & Wang 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+
+from badac.calibration.coarsening import FloatArray, IntArray
+from badac.calibration.stacking.base_models import AT_WIDE_INSTANCES
+from badac.calibration.stacking.base_outputs import BaseOutputs
+from badac.calibration.stacking.weights import hats
+from badac.data.measurements import Measurements
+
+_XI = 0.5
+# Beyond this share of the left-out objects their number is too small to tell, and a tail continues them. As evidence is
+# softened in `badac.calibration.stacking.weights`: twice as far out is not twice as strange.
+_BODY, _SOFTNESS = 0.8, 1.0
+_FARTHEST = 1e12
+# Objects with a smaller p-value are worth a reason.
+_STRANGE = 0.1
+UNLIKE, BETWEEN = "unlike the members of its class", "between the classes"
+
+
+@dataclass(frozen=True, eq=False)
+class NullDistribution:
+    """What is normal: a number of known objects, at several noise levels.
+
+    Attributes
+    ----------
+    level : (q,)
+        Noise levels, rising.
+    values : (q, n)
+        The objects' numbers at each level, rising.
+    """
+
+    level: FloatArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, level: FloatArray, values: FloatArray) -> NullDistribution:
+        """Take the numbers (q, n) of objects at the levels (q,)."""
+        order = np.argsort(level, kind="stable")
+        return cls(level[order], np.sort(values[order], axis=1))
+
+    def pvalue(self, number: FloatArray, level: FloatArray) -> FloatArray:
+        """Return (n,): share of known objects with at least this number, the asked one counted among them."""
+        rows = np.array([_counted(row, number) for row in self.values])
+        return np.asarray(np.exp(-self._between(rows, level)))
+
+    def surprise(self, number: FloatArray, level: FloatArray) -> FloatArray:
+        """Return (n,): minus the log of that share, continued beyond the largest known number."""
+        rows = np.array([_continued(row, number) for row in self.values])
+        return self._between(rows, level)
+
+    def _between(self, rows: FloatArray, level: FloatArray) -> FloatArray:
+        return np.asarray(np.einsum("nq,qn->n", hats(level, self.level), rows))
+
+
+def _counted(known: FloatArray, number: FloatArray) -> FloatArray:
+    larger = len(known) - np.searchsorted(known, number, side="left")
+    return np.asarray(-np.log((larger + 1.0) / (len(known) + 1.0)))
+
+
+def _continued(known: FloatArray, number: FloatArray) -> FloatArray:
+    surprise = _counted(known, number)
+    edge = known[min(int(_BODY * len(known)), len(known) - 1)]
+    excess = known[known > edge] - edge
+    if not excess.size:
+        return surprise
+    share = (len(excess) + 1.0) / (len(known) + 1.0)
+    above = np.maximum(number - edge, 0.0) / (_SOFTNESS * excess.mean())
+    return np.where(number > edge, -np.log(share) + _SOFTNESS * np.log1p(above), surprise)
+
+
+@dataclass(frozen=True, eq=False)
+class Strangeness:
+    """What is normal for each class, between the classes, and for both together.
+
+    Attributes
+    ----------
+    unlike : k of Normal
+        How badly the members of each class fit it.
+    ambiguous, together : Normal
+        Of all known objects.
+    log_prior : (k,)
+        Of the classes, as in training.
+    scale : (m,)
+        Spread of each point in training.
+    """
+
+    unlike: tuple[NullDistribution, ...]
+    ambiguous: NullDistribution
+    together: NullDistribution
+    log_prior: FloatArray
+    scale: FloatArray
+
+    def surprise(self, outputs: BaseOutputs) -> FloatArray:
+        """Return (n,): the strangeness of objects, about 0.7 for a middling known one."""
+        found = self.together.surprise(np.add(*self._parts(outputs)), outputs.level)
+        return np.asarray(
+            np.where(outputs.objects.observed.any(axis=1), found, 0.0) * self._told(outputs.level)
+        )
+
+    def pvalue(self, outputs: BaseOutputs) -> FloatArray:
+        """Return (n,): share of known objects that are at least as strange, at the same noise; 1 without any point."""
+        found = self.together.pvalue(np.add(*self._parts(outputs)), outputs.level)
+        return np.where(outputs.objects.observed.any(axis=1), found ** self._told(outputs.level), 1.0)
+
+    def reason(self, outputs: BaseOutputs) -> npt.NDArray[np.str_]:
+        """Return (n,): which of the two makes each object strange; empty for nine of ten known objects."""
+        unlike, between = self._parts(outputs)
+        strange = self.pvalue(outputs) <= _STRANGE
+        return np.where(strange, np.where(between > unlike, BETWEEN, UNLIKE), "")
+
+    def _told(self, level: FloatArray) -> FloatArray:
+        """How far to believe that an object is strange: ever less beyond the noise of all copies."""
+        return np.asarray(np.exp(-np.maximum(level - self.together.level[-1], 0.0)))
+
+    def _parts(self, outputs: BaseOutputs) -> tuple[FloatArray, FloatArray]:
+        misfit = _misfit(outputs.objects, outputs.log_evidences, self.scale)
+        posterior = softmax(outputs.stacked + self.log_prior, axis=1)
+        return _parts(self.unlike, self.ambiguous, misfit, posterior, outputs.level)
+
+
+def log_odds(surprise: FloatArray, prior: float) -> FloatArray:
+    """Return (n,): posterior log odds of the anomaly for objects of this strangeness."""
+    return np.asarray(np.log(prior) - np.log1p(-prior) + np.log(_XI) + (1.0 - _XI) * surprise)
+
+
+def learn_strangeness(
+    copies: Sequence[Measurements],
+    label: IntArray,
+    log_evidences: FloatArray,
+    stacked: FloatArray,
+    level: FloatArray,
+    log_prior: FloatArray,
+    scale: FloatArray,
+) -> Strangeness:
+    """Learn what is normal from left-out objects.
+
+    Parameters
+    ----------
+    copies : q of Measurements
+        (n, m): the objects with more and more noise.
+    label : (n,)
+    told : (q, n, o, k)
+        All opinions of them, of models that had not seen them.
+    weighed : (q, n, k)
+        The opinions put together, with weights that had not seen them either.
+    level : (q, n)
+        Noise levels.
+    log_prior : (k,)
+    scale : (m,)
+        Spread of each point in training.
+    """
+    at = np.median(level, axis=1)
+    misfit = np.stack([_misfit(copy, part, scale) for copy, part in zip(copies, log_evidences, strict=True)])
+    posterior = softmax(stacked + log_prior, axis=2)
+    unlike = tuple(
+        NullDistribution.of(at, misfit[:, label == number, number])
+        if (label == number).any()
+        # A class whose only member was never left out: nothing is known of what is normal there.
+        else NullDistribution.of(at, misfit.min(axis=2))
+        for number in range(len(log_prior))
+    )
+    ambiguous = NullDistribution.of(at, 1.0 - posterior.max(axis=2))
+    both = [np.add(*_parts(unlike, ambiguous, *each)) for each in zip(misfit, posterior, level, strict=True)]
+    return Strangeness(unlike, ambiguous, NullDistribution.of(at, np.stack(both)), log_prior, scale)
+
+
+def _misfit(objects: Measurements, log_evidences: FloatArray, scale: FloatArray) -> FloatArray:
+    """How badly objects (n, m) fit the widened members of each class, (n, k), a point on average; 0 without any point.
+
+    Relative to the densest that an object of its noise can be, so that it does not grow with noise beyond all that was tried.
+    """
+    seen = objects.observed
+    densest = np.where(
+        seen, -0.5 * np.log(2.0 * np.pi * (np.where(seen, objects.sigma, 1.0) ** 2 + scale**2)), 0.0
+    )
+    behind = densest.sum(axis=1, keepdims=True) - log_evidences[:, AT_WIDE_INSTANCES]
+    return np.asarray(np.minimum(behind / np.maximum(seen.sum(axis=1, keepdims=True), 1), _FARTHEST))
+
+
+def _parts(
+    unlike: Sequence[NullDistribution],
+    ambiguous: NullDistribution,
+    misfit: FloatArray,
+    posterior: FloatArray,
+    level: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """How unlike its classes each object is, and how much between them: (n,) each."""
+    far = np.column_stack([own.surprise(column, level) for own, column in zip(unlike, misfit.T, strict=True)])
+    return (posterior * far).sum(axis=1), ambiguous.surprise(1.0 - posterior.max(axis=1), level)

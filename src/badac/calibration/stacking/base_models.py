@@ -1,0 +1,168 @@
+"""Who is asked for a second opinion, and what they say of an object.
+
+Kinds of models that get wrong something else than the class models do: the members themselves, widened (`Widened`), every
+point on its own (`Grouped`), `badac.calibration.stacking.trees`, and the gaps (`badac.calibration.missingness`).
+`badac.calibration.stacking.ensemble` weighs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from badac.calibration.coarsening import FloatArray, IntArray
+from badac.calibration.missingness import log_probability, shares
+from badac.calibration.stacking.trees import Trees, grow
+from badac.classes.instances import Instances, widen
+from badac.classes.model import ClassModel
+from badac.classes.pointwise import Pointwise
+from badac.classes.population.population import Population
+from badac.data.measurements import Measurements
+from badac.evidence import log_evidence
+from badac.noise.model import Noise
+from badac.training import TrainingScales
+
+# Widths of the instances, in units of each point's spread.
+WIDTHS = (0.03, 0.2)
+# Where the wider ones stand among the opinions.
+AT_WIDE_INSTANCES = len(WIDTHS)
+# So many groups of members tell the density of one point.
+MOST_GROUPS = 48
+
+
+@dataclass(frozen=True, eq=False)
+class BaseModels:
+    """Other models of the same classes, learned from the same objects.
+
+    Attributes
+    ----------
+    models : tuple of tuple of ClassModel
+        Kinds of class models, each with one model per class.
+    trees : tuple of Trees
+    share : (k, m) or None
+        Where gaps are heard: share of each class's members that were observed at each point.
+    """
+
+    models: tuple[tuple[ClassModel, ...], ...]
+    trees: tuple[Trees, ...]
+    share: FloatArray | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all that are heard, the class models first."""
+        trees = ("trees, gaps seen" if tree.sees_gaps else "trees" for tree in self.trees)
+        return ("class models", *kinds(), *trees, *(("gaps",) if self.share is not None else ()))
+
+    def log_evidences(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> FloatArray:
+        """Return (n, o, k): what each of `names` says of objects (n, m) with `evidence` (n, k) under the class models."""
+        said = [evidence, *(log_evidence(own, objects, n_threads=n_threads) for own in self.models)]
+        said += [trees.log_evidence(objects) for trees in self.trees]
+        if self.share is not None:
+            said.append(log_probability(objects.observed, self.share))
+        return np.stack(said, axis=1)
+
+
+def learn_base_models(
+    training: Measurements,
+    label: IntArray,
+    n_classes: int,
+    noise: Noise,
+    scales: TrainingScales,
+    blind: Population,
+    levels: Sequence[float],
+    rng: np.random.Generator,
+    *,
+    trees_see_gaps: Sequence[bool],
+    hear_gaps: bool,
+) -> BaseModels:
+    """Learn everyone who is to be asked.
+
+    Parameters
+    ----------
+    training : Measurements
+        (n, m)
+    label : (n,)
+    blind : Population
+        Of all training objects, whatever their class, for the trees to see through the noise.
+    levels : sequence of float
+        Noise that trees are made ready for, in units of each point's spread.
+    trees_see_gaps : sequence of bool
+        Trees that may see the gaps of an object, or may not, or both kinds.
+    hear_gaps : bool
+        Whether gaps are an opinion of their own.
+    """
+    models = tuple(
+        tuple(learn_each([kind] * n_classes, training, label, noise, scales, rng))
+        for kind in kinds().values()
+    )
+    trees = tuple(
+        grow(training, label, n_classes, blind, scales, levels, rng, sees_gaps=seen)
+        for seen in trees_see_gaps
+    )
+    return BaseModels(models, trees, shares(training.observed, label, n_classes) if hear_gaps else None)
+
+
+def learn_each(
+    models: Sequence[ClassModel | Widened | Grouped],
+    training: Measurements,
+    label: IntArray,
+    noise: Noise,
+    scales: TrainingScales,
+    rng: np.random.Generator,
+) -> list[ClassModel]:
+    """Learn each class with its model."""
+    return [model.fit(training[label == number], noise, rng, scales) for number, model in enumerate(models)]
+
+
+def kinds() -> dict[str, Widened | Grouped]:
+    """Kinds of class models that are asked, by name."""
+    near = {f"instances, width {width:g}": Widened(width) for width in WIDTHS}
+    return {**near, "pointwise": Grouped()}
+
+
+@dataclass(frozen=True, eq=False)
+class Widened:
+    """Instances widened by a fraction of each point's spread."""
+
+    fraction: float
+
+    def fit(
+        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
+    ) -> Instances:
+        exact = Instances().fit(members, noise, rng, scales)
+        assert exact.curves is not None
+        width = self.fraction * scales.scale
+        return replace(exact, curves=widen(exact.curves, width), width=width)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """Each point on its own, where neighbours among many members speak as one."""
+
+    def fit(
+        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
+    ) -> Pointwise:
+        excess = max(members.n_objects / MOST_GROUPS, 1.0)
+        few = members if excess == 1.0 else groups(members, MOST_GROUPS)
+        # The kernel is as narrow as the number of members allows, not that of the groups.
+        return Pointwise(width=Pointwise().width * excess**-0.2).fit(few, noise, rng, scales)
+
+
+def groups(members: Measurements, most: int) -> Measurements:
+    """Return (most, m): at each point the members in order of value, so many at a time, with their spread as error."""
+    values, sigma = np.full((most, members.n_points), np.nan), np.full((most, members.n_points), np.inf)
+    for point in range(members.n_points):
+        seen = np.flatnonzero(members.observed[:, point])
+        order = seen[np.argsort(members.values[seen, point], kind="stable")]
+        if not len(order):
+            continue
+        number = min(most, len(order))
+        first = np.arange(number) * len(order) // number
+        count = np.diff(first, append=len(order))
+        own, variance = members.values[order, point], members.sigma[order, point] ** 2
+        values[:number, point] = mean = np.add.reduceat(own, first) / count
+        variance = variance + (own - np.repeat(mean, count)) ** 2
+        sigma[:number, point] = np.sqrt(np.add.reduceat(variance, first) / count)
+    return Measurements(values, sigma if members.has_errors else None)

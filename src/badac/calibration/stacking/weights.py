@@ -1,0 +1,144 @@
+"""Several opinions into one: how much each of several log evidences counts, learned from objects that none of them had seen.
+
+    log P(class | d) = sum_o w_o(level) soften(log P_o(d | class)) + bias_class + log P(class) + constant
+
+    soften(e) = -c log(1 + (best - e) / c),     best = the largest e of the object under the same opinion
+
+A model that is sure that an object is impossible is sure of its own tails only; softened, a hundred nats of that count for a
+few. Each opinion ``o`` is the evidence under another kind of class model. Weights (positive) are linear between three
+noise levels, since what a model gets wrong drowns in the noise of a noisier object. Biases are the same at every level: the
+error bars of an object are not a clue to its class, even where they differ between the classes of the training set. All are
+learned by the log-loss of left-out objects (Wolpert 1992; Yao et al. 2018), with weak priors: equal weights that change
+little with the noise, no biases. It generalises the exponent of `badac.calibration.coarsening`: one opinion, not softened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from badac.calibration.coarsening import FloatArray, IntArray
+
+_FARTHEST = 1e4
+_SOFTNESS = (1.0, 3.0, 8.0, 20.0)
+_KNOTS = 3
+# Sum of the weights that is expected beforehand, and the precisions of the priors.
+_EXPECTED, _KNOWN_WEIGHT, _KNOWN_CHANGE, _KNOWN_BIAS = 0.3, 0.1, 1.0, 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Stacking:
+    """How opinions are put together.
+
+    Attributes
+    ----------
+    weights : (o, q)
+        Of each opinion at each knot.
+    bias : (k,)
+    knots : (q,)
+        Noise levels, rising; beyond them the weights stay as they are.
+    softness : float
+        ``c``.
+    """
+
+    weights: FloatArray
+    bias: FloatArray
+    knots: FloatArray
+    softness: float
+
+    def apply(self, opinions: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return (n, k), to be used in place of the log evidence, from opinions (n, o, k) at noise levels (n,)."""
+        place = hats(noise, self.knots)
+        return np.asarray(
+            np.einsum("nok,no->nk", soften(opinions, self.softness), place @ self.weights.T) + self.bias
+        )
+
+
+def soften(opinions: FloatArray, softness: float) -> FloatArray:
+    """Log evidence (..., k) relative to the best class, its far end bent; all zero where no class explains the object."""
+    best = np.max(opinions, axis=-1, keepdims=True)
+    behind = np.minimum(np.where(np.isneginf(best), 0.0, best) - opinions, _FARTHEST)
+    behind = np.where(np.isneginf(best), 0.0, behind)
+    return np.asarray(-softness * np.log1p(behind / softness))
+
+
+def hats(noise: FloatArray, knots: FloatArray) -> FloatArray:
+    """Return (n, q): the share of each knot at each noise level, for linear interpolation."""
+    if len(knots) == 1:
+        return np.ones((len(noise), 1))
+    return np.column_stack([np.interp(noise, knots, unit) for unit in np.eye(len(knots))])
+
+
+def learn_stacking(
+    opinions: FloatArray, label: IntArray, log_prior: FloatArray, noise: FloatArray, n_objects: int
+) -> Stacking:
+    """Learn weights, biases and softness.
+
+    Parameters
+    ----------
+    opinions : (n, o, k)
+        Log evidences of objects under models that had not seen them; of copies of an object at several noise levels too.
+    label : (n,)
+        Index of each object's class.
+    log_prior : (k,)
+        With which the labels were drawn.
+    noise : (n,)
+        Noise levels.
+    n_objects : int
+        Number of different objects: copies of one are not worth more than one.
+    """
+    lower, upper = np.quantile(noise, [0.02, 0.98])
+    knots = np.linspace(lower, upper, _KNOTS) if upper > lower else np.array([lower])
+    place = hats(noise, knots)
+    tried = []
+    for softness in _SOFTNESS:
+        value, weights, bias = _weigh(soften(opinions, softness), label, log_prior, place, n_objects)
+        tried.append((value, softness, weights, bias))
+    _, softness, weights, bias = min(tried, key=lambda row: row[0])
+    return Stacking(weights, bias, knots, softness)
+
+
+def log_losses(joint: FloatArray, label: IntArray) -> FloatArray:
+    """Return (n,): minus the log posterior of each object's own class, from log evidence plus log prior (n, k)."""
+    return np.asarray(logsumexp(joint, axis=1) - joint[np.arange(len(label)), label])
+
+
+def _weigh(
+    soft: FloatArray, label: IntArray, log_prior: FloatArray, place: FloatArray, n_objects: int
+) -> tuple[float, FloatArray, FloatArray]:
+    """Least penalised log-loss, with the weights (o, q) and biases (k,) that reach it."""
+    n, count, classes = soft.shape
+    knots = place.shape[1]
+    share, rows = n_objects / n, np.arange(n)
+    expected = np.full((count, knots), np.log(_EXPECTED / count))
+
+    def loss(vector: FloatArray) -> tuple[float, FloatArray]:
+        log_weights, bias = _parts(vector, count, knots)
+        weights = np.exp(log_weights)
+        joint = np.einsum("nok,no->nk", soft, place @ weights.T) + bias + log_prior
+        total = logsumexp(joint, axis=1, keepdims=True)
+        slope = np.exp(joint - total)
+        slope[rows, label] -= 1.0
+        slope *= share
+        away, change = log_weights - expected, np.diff(log_weights, axis=1)
+        value = share * float((total[:, 0] - joint[rows, label]).sum()) + 0.5 * float(
+            _KNOWN_WEIGHT * (away**2).sum()
+            + _KNOWN_CHANGE * (change**2).sum()
+            + _KNOWN_BIAS * (bias**2).sum()
+        )
+        by_weight = weights * (np.einsum("nk,nok->no", slope, soft).T @ place) + _KNOWN_WEIGHT * away
+        by_weight[:, 1:] += _KNOWN_CHANGE * change
+        by_weight[:, :-1] -= _KNOWN_CHANGE * change
+        return value, np.concatenate([by_weight.ravel(), slope.sum(axis=0) + _KNOWN_BIAS * bias])
+
+    start = np.concatenate([expected.ravel(), np.zeros(classes)])
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300})
+    log_weights, bias = _parts(found.x, count, knots)
+    return float(found.fun), np.exp(log_weights), bias
+
+
+def _parts(vector: FloatArray, count: int, knots: int) -> tuple[FloatArray, FloatArray]:
+    return vector[: count * knots].reshape(count, knots), vector[count * knots :]

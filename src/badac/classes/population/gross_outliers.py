@@ -1,0 +1,71 @@
+"""Values that cannot be true: a population is learned without them.
+
+One value of a million among values around one (a slipped decimal point, a code for "no data") is enough to move the mean of its
+point and to make its variance useless. A value is wild if
+
+    |y - median| > 1000 u ,     u = 1.48 median |y - median| + median sigma
+
+and no more than one in a hundred (or a single one) of the point's values are so far out: more would be a population with
+long tails, not an accident. Wild values count as missing while the class is learned. The members that have them keep them
+when their own evidence is asked for, and a width as wide as all training objects, wild values included, stays in the
+class (`badac.classes.population.tails`), so that they are rare instead of impossible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from badac.classes.model import FloatArray
+from badac.data.measurements import Measurements
+from badac.data.validation import BoolArray
+
+_FAR = 1000.0
+_SHARE = 0.01
+_LEAST = 4
+_FOR_A_MIDDLE = 600
+
+
+def gross_outliers(members: Measurements) -> BoolArray | None:
+    """Return (n, m), True where a value is wild; None if there is none, or too few members to tell."""
+    n = members.n_objects
+    if n < _LEAST:
+        return None
+    # Middle and spread need no more than some of the members.
+    middle, unit = _middle(members[:: max(1, n // _FOR_A_MIDDLE)])
+    limit = np.where(unit > 0, _FAR * unit, np.inf)
+    least, most = np.fmin.reduce(members.values, axis=0), np.fmax.reduce(members.values, axis=0)
+    points = np.flatnonzero((most - middle > limit) | (middle - least > limit))
+    if not points.size:
+        return None
+    far = np.zeros(members.shape, dtype=np.bool_)
+    far[:, points] = np.abs(members.values[:, points] - middle[points]) > limit[points]
+    count = far.sum(axis=0)
+    far &= count <= np.maximum(1.0, _SHARE * members.observed.sum(axis=0))
+    return far if far.any() else None
+
+
+def without(members: Measurements, outliers: BoolArray | None) -> Measurements:
+    """Return the members with their wild values missing."""
+    if outliers is None:
+        return members
+    values = np.where(outliers, np.nan, members.values)
+    if members.covariance is not None:
+        return Measurements(values, covariance=members.covariance, at=members.at, band=members.band)
+    sigma = members.sigma if members.has_errors else None
+    return Measurements(values, sigma, at=members.at, band=members.band)
+
+
+def _middle(members: Measurements) -> tuple[FloatArray, FloatArray]:
+    """Median (m,) and robust spread (m,) of each point; a spread of 0 where nobody observed it."""
+    observed = members.observed
+    if members.complete:
+        middle = np.median(members.values, axis=0)
+        spread = np.median(np.abs(members.values - middle), axis=0)
+        return middle, 1.4826 * spread + np.median(members.sigma, axis=0)
+    middle, unit = np.zeros(members.n_points), np.zeros(members.n_points)
+    for point in np.flatnonzero(observed.any(axis=0)):
+        values = members.values[observed[:, point], point]
+        middle[point] = np.median(values)
+        spread = np.median(np.abs(values - middle[point]))
+        unit[point] = 1.4826 * spread + np.median(members.sigma[observed[:, point], point])
+    return middle, unit

@@ -1,0 +1,173 @@
+"""How a process is learned from a class's members: the climb, the number of factors, and honest evidence of the members.
+
+Factors are grown one at a time in the direction that the evidence asks for most, and kept if members that were held out gain
+by it. The evidence of each member under the class without it is exact in the mean curve; in a small class the
+hyper-parameters too must not have seen the member, so they are climbed to again without a quarter of the members at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.classes.model import FloatArray
+from badac.classes.processes.hyperparameters import Extent, climb
+from badac.data.measurements import Measurements
+from badac.latent.basis import Basis
+from badac.latent.process import Block, Process, blocks, reduce
+
+MEMBERS_TO_LEARN_FROM = 400
+_POINTS_TO_LEARN_FROM = 50
+_MAX_RANK = 8
+SMALL_CLASS = 400
+FOLDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The class's mean curve: coefficients (q,) around `origin`, and the precision (q, q) to which they are known."""
+
+    origin: float
+    coefficients: FloatArray
+    precision: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """What does not change while a class's process is learned.
+
+    Attributes
+    ----------
+    basis : Basis
+    origin : float
+    prior_precision : (q,)
+        Of the mean curve's coefficients.
+    scales : Scales
+    rng : numpy.random.Generator
+    """
+
+    basis: Basis
+    origin: float
+    prior_precision: FloatArray
+    extent: Extent
+    rng: np.random.Generator
+
+    def learn(self, members: Measurements, process: Process, rank: int | str) -> Process:
+        """Climb from `process`; a given rank is grown to, "learn" asks held-out members."""
+        n = members.n_objects
+        every = self._blocks(members)
+        if rank != "learn" or n < 2 * FOLDS:
+            here, ask = self._climb(process, every, 30)
+            for _ in range(0 if rank == "learn" else int(rank)):
+                here, ask = self._climb(self._with_factor(here, ask), every, 15)
+            return here
+        held = np.arange(n) % FOLDS == 0
+        train, test = self._blocks(members[~held]), members[held]
+        best, best_evidence = process, -np.inf
+        here, ask = self._climb(process, train, 30)
+        for tried in range(min(_MAX_RANK, n // 3) + 1):
+            curve = self.curve(members[~held], here)
+            gained = float(log_evidence(test, here, curve).mean())
+            if gained <= best_evidence:
+                break
+            best, best_evidence = here, gained
+            if tried < min(_MAX_RANK, n // 3):
+                here, ask = self._climb(self._with_factor(here, ask), train, 15)
+        return self._climb(best, every, 15)[0]
+
+    def curve(self, members: Measurements, process: Process) -> Curve:
+        """Return the posterior of the mean curve given members and process."""
+        total = np.diag(self.prior_precision)
+        shift = np.zeros(self.basis.size)
+        for part in reduce(members, process, self.origin, shift):
+            total += part.precision.sum(axis=0)
+            shift = shift + part.shift.sum(axis=0)
+        return Curve(self.origin, np.asarray(np.linalg.solve(total, shift), dtype=np.float64), total)
+
+    def member_evidence(self, members: Measurements, process: Process, widths: Sequence[float]) -> FloatArray:
+        """Return (k, widths): log evidence of each member under the class without it, its covariance times each width."""
+        n = members.n_objects
+        out = np.empty((n, len(widths)))
+        if n > SMALL_CLASS or n < 2 * FOLDS:
+            curve = self.curve(members, process)
+            for column, width in enumerate(widths):
+                out[:, column] = leave_one_out(members, process, curve, width)
+            return out
+        for fold in range(FOLDS):
+            held = np.arange(n) % FOLDS == fold
+            without = self.again(members[~held], process)
+            curve = self.curve(members[~held], without)
+            for column, width in enumerate(widths):
+                out[held, column] = log_evidence(members[held], scaled(without, width), curve)
+        return out
+
+    def again(self, members: Measurements, process: Process) -> Process:
+        """Climb again, from where all members led, with these."""
+        return self._climb(process, self._blocks(members), 15)[0]
+
+    def _blocks(self, members: Measurements) -> list[tuple[Block, FloatArray]]:
+        packed = blocks(members, self.basis, max_points=_POINTS_TO_LEARN_FROM, rng=self.rng)
+        return [(block, block.features(self.basis)) for block in packed]
+
+    def _climb(
+        self, process: Process, members: list[tuple[Block, FloatArray]], steps: int
+    ) -> tuple[Process, FloatArray]:
+        return climb(process, members, self.origin, self.prior_precision, self.extent, max_steps=steps)
+
+    def _with_factor(self, process: Process, ask: FloatArray) -> Process:
+        _, vectors = np.linalg.eigh(0.5 * (ask + ask.T))
+        new = 0.1 * self.extent.value * vectors[:, -1:]
+        return replace(process, factors=np.hstack([process.factors, new]))
+
+
+def scaled(process: Process, width: float) -> Process:
+    """Return the process with its covariance multiplied by `width`."""
+    if width == 1.0:
+        return process
+    return replace(
+        process,
+        bands=width * process.bands,
+        psi=width * process.psi,
+        factors=np.sqrt(width) * process.factors,
+    )
+
+
+def log_evidence(objects: Measurements, process: Process, curve: Curve) -> FloatArray:
+    """Return (n,): log density of the objects under the process, the mean curve's uncertainty included."""
+    out = np.empty(objects.n_objects)
+    before = np.linalg.slogdet(curve.precision)[1]
+    for part in reduce(objects, process, curve.origin, curve.coefficients):
+        total = curve.precision + part.precision
+        moved = np.linalg.solve(total, part.shift[..., None])[..., 0]
+        gain = np.einsum("bq,bq->b", part.shift, moved)
+        out[part.rows] = 0.5 * (gain - part.offset + before - np.linalg.slogdet(total)[1])
+    return out
+
+
+def leave_one_out(members: Measurements, process: Process, curve: Curve, width: float = 1.0) -> FloatArray:
+    """Return (k,): log density of each member given the others, exact in the mean curve.
+
+    At another `width` than 1 the member is asked with a wider process, while the mean was learned with the process itself.
+    """
+    out = np.empty(members.n_objects)
+    own = reduce(members, process, curve.origin, curve.coefficients)
+    wide = reduce(members, scaled(process, width), curve.origin, curve.coefficients)
+    for part, asked in ((part, part) for part in own) if width == 1.0 else zip(own, wide, strict=True):
+        # Without the member, the mean curve's coefficients are N(-back, left^-1) around those learned with it.
+        left = curve.precision - part.precision
+        back = np.linalg.solve(left, part.shift[..., None])[..., 0]
+        moved = (asked.precision @ back[..., None])[..., 0]
+        offset = asked.offset + np.einsum("bq,bq->b", back, 2.0 * asked.shift + moved)
+        shift = asked.shift + moved
+        total = left + asked.precision
+        gain = np.einsum("bq,bq->b", shift, np.linalg.solve(total, shift[..., None])[..., 0])
+        out[part.rows] = 0.5 * (gain - offset + np.linalg.slogdet(left)[1] - np.linalg.slogdet(total)[1])
+    return out
+
+
+def shuffled(members: Measurements, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return a random order (k,) that goes by what the members are, not by where they stand."""
+    return np.asarray(rng.permutation(np.argsort(np.nansum(members.values, axis=1), kind="stable")))

@@ -1,0 +1,105 @@
+"""Counts seen through a factor model of their link: log rates of Poisson counts, logits of binomial ones.
+
+    link = mean + factors z + eps ,    z ~ population,    eps ~ N(0, diag psi),    P(count | link) exact
+
+Around the link's posterior mean each count acts as a Gaussian measurement of the link (its gradient and curvature there,
+averaged over the posterior: variational Gauss), so that the population of `badac.latent.factor` is learned as
+from any noisy values. What the Gaussian misses is put back as a constant per object by importance sampling over the latent
+position (`badac.latent.importance_correction`), with the exact likelihood of the counts, eps integrated by Gauss-Hermite
+quadrature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from badac._kernels.latent import unpack
+from badac.data.measurements import Measurements
+from badac.latent.factor import Factor
+from badac.latent.likelihood import products
+from badac.noise.model import LinkedNoise
+from badac.training import FloatArray
+
+_STEPS = 12
+_SETTLED = 1e-3
+_LARGEST_STEP = 3.0
+_WIDEST = 1e3
+_HERMITE = np.polynomial.hermite_e.hermegauss(5)
+
+
+def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> tuple[FloatArray, FloatArray]:
+    """Return the Gaussian values (n, m) and their sigma (n, m) that stand for counts.
+
+    Parameters
+    ----------
+    objects : Measurements
+        (n, m), counts.
+    factor : Factor
+        Of the links.
+    noise : LinkedNoise
+    """
+    observed = objects.observed
+    outer = products(factor.factors)
+    rows, columns = np.triu_indices(factor.rank)
+    twice = np.where(rows == columns, 1.0, 2.0)
+    n, rank = objects.n_objects, factor.rank
+    # Each count starts from what the population says of it, not from itself: no counts are no reason for an infinite log.
+    link = np.broadcast_to(factor.mean, objects.shape).copy()
+    variance = np.broadcast_to((factor.factors**2).sum(axis=1) + factor.psi, objects.shape).copy()
+    value, sigma2 = link.copy(), np.full(objects.shape, np.inf)
+    # What is a large step, a small one or a wide point: in units of the population's own width, whatever the link is.
+    unit = np.sqrt(variance[:1]) if n else np.ones((1, objects.n_points))
+    active = np.arange(n)
+    for _ in range(_STEPS):
+        seen, some = observed[active], objects[active]
+        gradient, curvature = noise.working(some, link[active], variance[active])
+        width = 1.0 / np.maximum(curvature, 1.0 / (_WIDEST * unit) ** 2)
+        told = link[active] + gradient * width
+        weight = np.where(seen, 1.0 / (factor.psi + width), 0.0)
+        residual = np.where(seen, told - factor.mean, 0.0)
+        inverse = np.linalg.inv(unpack(weight @ outer) + np.eye(rank))
+        moved = (inverse @ ((weight * residual) @ factor.factors)[..., None])[..., 0]
+        spread = (inverse[:, rows, columns] * twice) @ outer.T
+        smooth = factor.mean + moved @ factor.factors.T
+        # The link's own posterior: the factors' part, drawn to the count as far as psi allows.
+        own = np.where(seen, factor.psi * weight, 0.0)
+        step = smooth + own * (np.where(seen, told, 0.0) - smooth) - link[active]
+        step = np.clip(step, -_LARGEST_STEP * unit, _LARGEST_STEP * unit)
+        value[active], sigma2[active] = told, width
+        link[active] += step
+        variance[active] = spread * (1.0 - own) ** 2 + own * np.where(seen, width, 0.0)
+        # Each object goes on until it has settled, whatever the others in its block do.
+        active = active[np.abs(step / unit).max(axis=1, initial=0.0) >= _SETTLED]
+        if not active.size:
+            break
+    return np.where(observed, value, np.nan), np.where(observed, np.sqrt(sigma2), np.inf)
+
+
+def linked_log_likelihood(
+    objects: Measurements, factor: Factor, noise: LinkedNoise
+) -> Callable[[FloatArray], FloatArray]:
+    """Return the exact log likelihood of counts as a function of latent positions, (n, K, r) -> (n, K).
+
+    The integral over eps is taken by Gauss-Hermite quadrature at every point.
+    """
+    node, weight = _HERMITE
+    log_weight = np.log(weight / weight.sum())
+    spread = np.sqrt(factor.psi)
+    observed = objects.observed
+
+    def log_likelihood(positions: FloatArray) -> FloatArray:
+        out = np.empty(positions.shape[:2])
+        for k in range(positions.shape[1]):
+            centre = factor.mean + positions[:, k] @ factor.factors.T
+            parts = [
+                log_weight[i] + noise.log_likelihood(objects, centre + node[i] * spread)
+                for i in range(len(node))
+            ]
+            exact = np.maximum.reduce(parts)
+            exact = exact + np.log(np.add.reduce([np.exp(part - exact) for part in parts]))
+            out[:, k] = np.where(observed, exact, 0.0).sum(axis=1)
+        return out
+
+    return log_likelihood

@@ -1,0 +1,227 @@
+"""The factor model of a class, learned through the noise: ``y_true = mean + factors z + eps``.
+
+    z ~ N(0, I) in r dimensions,   eps ~ N(0, diag psi),   y | y_true ~ N(y_true, diag sigma^2), each member's own sigma
+
+EM with every member's own errors; a missing point has infinite sigma. One step is ``statistics(block)`` summed over blocks
+of members, then `maximise`: the sums can come from anywhere (a file, a cluster), in any order. Two changes make it quick:
+the latent space is rescaled at each step so that the members' spread in it is one (parameter-expanded EM), and ``psi`` takes
+a scoring step instead of EM's, which crawls where the members' errors are larger than ``psi``.
+
+Points are held together in two ways. The ``psi`` of the points, in units of each point's own error, are drawn to their common
+mean as far as their scatter is no more than chance (James-Stein): otherwise the points at which chance made ``psi``
+positive, never negative, would add up over many points. And a fraction of the spread of all training objects counts as part
+of one more member, which keeps a point at which all members agree from becoming a delta function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from badac._kernels import latent_posterior
+from badac._kernels.latent import pack, triangle, unpack
+from badac.data.measurements import Measurements
+from badac.latent.likelihood import blocks, products, weighted_residuals
+from badac.training import FloatArray, TrainingScales
+
+# What the prior member adds to psi, in units of the variance of all training objects at the point.
+PRIOR_SHARE = 0.02
+_FLOOR = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A Gaussian population: mean (m,), factors (m, r), intra-class variance psi (m,)."""
+
+    mean: FloatArray
+    factors: FloatArray
+    psi: FloatArray
+
+    @property
+    def rank(self) -> int:
+        return int(self.factors.shape[1])
+
+    def widened(self, variance: FloatArray) -> Factor:
+        """Return the same model with more variance (m,) at every point."""
+        return Factor(self.mean, self.factors, self.psi + variance)
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSums:
+    """What one EM step needs to know of the members; sums of blocks add up.
+
+    Attributes
+    ----------
+    count : float
+        Number of members.
+    log_evidence : float
+        Sum of their log evidence under the factor model that made the sums.
+    normal : (m, q)
+        Packed normal matrices of each point's regression on ``(1, z)``, ``q = (r + 1)(r + 2) / 2``.
+    right : (m, r + 1)
+        Right-hand sides of the same regressions.
+    weight, weight_squared, misfit : (m,)
+        Sums over the members of ``w``, ``w^2`` and ``w^2 E[residual^2]``, ``w = 1 / (psi + sigma^2)``.
+    position : (r,)
+    scatter : (p,)
+        Sums of ``E[z]`` and of ``E[z z']`` (packed).
+    """
+
+    count: float
+    log_evidence: float
+    normal: FloatArray
+    right: FloatArray
+    weight: FloatArray
+    weight_squared: FloatArray
+    misfit: FloatArray
+    position: FloatArray
+    scatter: FloatArray
+
+    def __add__(self, other: FactorSums) -> FactorSums:
+        return FactorSums(**{name: getattr(self, name) + getattr(other, name) for name in vars(self)})
+
+
+def statistics(members: Measurements, factor: Factor) -> FactorSums:
+    """E-step: sums over a block of members (n, m) under the current factor model."""
+    rank = factor.rank
+    outer = products(factor.factors)
+    weight, scaled, offset = weighted_residuals(members, factor.mean, factor.psi)
+    shift = scaled @ factor.factors
+    spread, position, log_det = latent_posterior(weight @ outer, shift, pack(np.eye(rank)), np.zeros(rank))
+    evidence = -0.5 * (offset - np.einsum("ia,ia->i", shift, position) + log_det)
+    scatter = spread + products(position)
+    augmented = np.column_stack([np.ones(len(position)), position])
+    # Row 0 of the packed moments of (1, z) is (1, z) itself.
+    moments = np.hstack([augmented, scatter])
+    # Off-diagonal elements of the packed product count twice in w' C w.
+    twice = np.where(np.equal(*triangle(rank)), 1.0, 2.0)
+    left = position @ factor.factors.T
+    left *= weight
+    left -= scaled
+    weight_sum = weight.sum(axis=0)
+    normal, right = weight.T @ moments, scaled.T @ augmented
+    squared = np.square(weight, out=weight)
+    misfit = np.einsum("ij,ij->j", left, left) + np.einsum("jp,jp->j", squared.T @ spread, outer * twice)
+    return FactorSums(
+        count=float(len(position)),
+        log_evidence=float(evidence.sum()),
+        normal=normal,
+        right=right,
+        weight=weight_sum,
+        weight_squared=squared.sum(axis=0),
+        misfit=misfit,
+        position=position.sum(axis=0),
+        scatter=scatter.sum(axis=0),
+    )
+
+
+def all_statistics(members: Measurements, factor: Factor) -> FactorSums:
+    """`statistics` of all members, block by block, so that memory does not grow with their number."""
+    parts = [statistics(members[block], factor) for block in blocks(members)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def maximise(sums: FactorSums, factor: Factor, scales: TrainingScales) -> Factor:
+    """M-step: the factor model that the sums ask for."""
+    normal = unpack(sums.normal)
+    # A point that no member observed has an empty regression; the identity keeps mean and factors where they were.
+    scale = np.maximum(sums.weight, 1e-300)
+    ridge = 1e-6 * scale[:, None, None] * np.eye(factor.rank + 1)
+    step = np.linalg.solve(normal + ridge, sums.right[..., None])[..., 0]
+    seen = sums.weight > 0
+    mean = factor.mean + np.where(seen, step[:, 0], 0.0)
+    factors = np.where(seen[:, None], step[:, 1:], 0.0)
+    psi = psi_step(sums, factor.psi, scales)
+    centre = sums.position / sums.count
+    spread = unpack(sums.scatter) / sums.count - np.outer(centre, centre)
+    spread += 1e-9 * np.eye(factor.rank)
+    return Factor(mean + factors @ centre, factors @ np.linalg.cholesky(spread), psi)
+
+
+def psi_step(sums: FactorSums, psi: FloatArray, scales: TrainingScales) -> FloatArray:
+    """Scoring step for psi (m,), drawn to the points' common mean, with the prior member added."""
+    seen = sums.weight > 0
+    weight, squared = sums.weight[seen], sums.weight_squared[seen]
+    raw = psi[seen] + (sums.misfit[seen] - weight) / squared
+    unit = weight / squared
+    learned, count = np.zeros_like(psi), np.zeros_like(psi)
+    # How many members' worth of information there is about psi at the point.
+    count[seen] = weight * unit
+    learned[seen] = np.maximum(drawn_together(raw / unit, 2.0 / count[seen]), 0.0) * unit
+    return with_prior_member(learned, count, scales)
+
+
+def with_prior_member(psi: FloatArray, count: FloatArray, scales: TrainingScales) -> FloatArray:
+    """Average psi (m,) learned from `count` (m,) members with one prior member; where count is 0, the surroundings."""
+    prior = np.where(count > 0, PRIOR_SHARE, 1.0) * scales.scale**2
+    return np.asarray((count * psi + prior) / (count + 1.0) + _FLOOR * scales.scale**2)
+
+
+def drawn_together(estimates: FloatArray, variance: FloatArray) -> FloatArray:
+    """Draw estimates (m,) of known sampling variance (m,) to their mean, by how little they scatter beyond it."""
+    if estimates.size < 4:
+        return estimates
+    centre = np.average(estimates, weights=1.0 / variance)
+    beyond = max(float(np.mean((estimates - centre) ** 2 - variance)), 0.0)
+    return np.asarray(centre + beyond / (beyond + variance) * (estimates - centre))
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where an EM stands.
+
+    Attributes
+    ----------
+    factor : Factor
+        To be tried next.
+    best : Factor
+        The best of those tried, by the members' evidence.
+    log_evidence : float
+        Of the members under the best.
+    arrived : bool
+        Whether the last step gained next to nothing.
+    """
+
+    factor: Factor
+    best: Factor
+    log_evidence: float = -np.inf
+    arrived: bool = False
+
+    @classmethod
+    def begin(cls, factor: Factor) -> Climb:
+        return cls(factor, factor)
+
+    def step(self, sums: FactorSums, scales: TrainingScales, tolerance: float = 0.01) -> Climb:
+        """Take the sums of all members under `factor`, wherever they were made, and make the next factor model of them."""
+        gain = (sums.log_evidence - self.log_evidence) / sums.count
+        best, evidence = (self.factor, sums.log_evidence) if gain > 0 else (self.best, self.log_evidence)
+        if gain < tolerance:
+            return Climb(self.factor, best, evidence, arrived=True)
+        return Climb(maximise(sums, self.factor, scales), best, evidence)
+
+
+def expectation_maximisation(
+    members: Measurements,
+    factor: Factor,
+    scales: TrainingScales,
+    *,
+    max_steps: int = 20,
+    tolerance: float = 0.01,
+) -> Factor:
+    """Iterate until a step gains less than `tolerance` nats per member; never return worse than the start.
+
+    Returns
+    -------
+    Factor
+        The best of the visited factor models by the members' evidence.
+    """
+    climb = Climb.begin(factor)
+    for _ in range(max_steps):
+        climb = climb.step(all_statistics(members, climb.factor), scales, tolerance)
+        if climb.arrived:
+            break
+    return climb.best

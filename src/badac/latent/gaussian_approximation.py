@@ -1,0 +1,184 @@
+"""Noise of several widths seen through a factor model: each point becomes a Gaussian one with the width it seems to have.
+
+Under `badac.noise.model.ScaleMixture` noise a point is ``d = mean + factors z + eps``, ``eps ~ N(0, psi + (s sigma)^2)``, with
+a factor ``s`` unknown for each point. Given the latent position ``z`` the points are independent, so
+
+    P(d | z) = prod_j sum_s a_s N(d_j ; mean_j + factors_j z , v_js) ,      v_js = psi_j + (s sigma_j)^2
+
+is exact and cheap; only the integral over ``z`` needs help. Alternate between the responsibilities ``q_js`` of the widths and
+the posterior of ``z`` (variational EM). Then each point acts as a Gaussian one of precision ``w_j = sum_s q_js / v_js``
+around the same value, and what a Gaussian likelihood misses is put back as a constant per object
+(`badac.latent.importance_correction`).
+
+Everything downstream (mixtures over the latent space, leave-one-out) works on Gaussian objects as before. Against brute
+force in one and two dimensions the log evidence is right to a few hundredths of a nat (the tests say how many).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from badac._kernels import widths_log_likelihood, widths_posterior
+from badac._kernels.widths import WidePoints, responsibilities
+from badac.data.measurements import Measurements
+from badac.latent.count_likelihood import linked_block, linked_log_likelihood
+from badac.latent.factor import Factor
+from badac.latent.importance_correction import LogLikelihood, importance_correction
+from badac.latent.kernel_density import KernelDensity
+from badac.latent.likelihood import LatentLikelihood, blocks, project
+from badac.latent.mixture import Mixture
+from badac.noise.gaussian import Gaussian
+from badac.noise.model import LinkedNoise, Noise, ScaleMixture, check_values
+from badac.training import FloatArray, TrainingScales
+
+_STEPS = 15
+_SETTLED = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianApproximation:
+    """Objects as Gaussian ones.
+
+    Attributes
+    ----------
+    objects : Measurements
+        (n, m): the same values with the sigma that each point seems to have.
+    log_constant : (n,)
+        To be added to the log evidence of `objects`.
+    responsibility : (n, m, S) or None
+        Of each width for each point, if it was asked for; 0 where missing.
+    squared : (n, m) or None
+        Expected squared residual of each point.
+    """
+
+    objects: Measurements
+    log_constant: FloatArray
+    responsibility: FloatArray | None = None
+    squared: FloatArray | None = None
+
+
+def has_widths(noise: object) -> bool:
+    """Whether the noise has several widths, so that a Gaussian population cannot take the errors as they are."""
+    return isinstance(noise, ScaleMixture) and len(noise.gaussian_scales()[1]) > 1
+
+
+def is_plain(noise: object) -> bool:
+    """Whether a Gaussian population may take the objects' errors as they are, but for a factor on all of them."""
+    return not has_widths(noise) and not isinstance(noise, LinkedNoise)
+
+
+def link_scales(members: Measurements, noise: object, scales: TrainingScales) -> TrainingScales:
+    """Return what the training objects say of each point, in the space that the population is learned in.
+
+    Counts are learned in the space of their link, of which the class's own members tell.
+    """
+    return TrainingScales.of(noise.first_guess(members)) if isinstance(noise, LinkedNoise) else scales
+
+
+def with_noise_scale(objects: Measurements, noise: Noise | None) -> Measurements:
+    """Return the objects with the error bars that a Gaussian noise believes in.
+
+    A covariance that all members of a class share (`badac.noise.Correlated`) needs nothing here: the factors learn it as
+    a part of what the members of the class have in common.
+    """
+    return noise.scaled(objects) if isinstance(noise, Gaussian) else objects
+
+
+def latent_likelihood(
+    objects: Measurements, factor: Factor, noise: Noise | None, density: Mixture | KernelDensity | None = None
+) -> LatentLikelihood:
+    """Return the latent likelihoods of objects under any noise, for their evidence under a density of the positions.
+
+    Under noise that is not Gaussian they are those of the Gaussian objects that stand for them, with a constant that makes the
+    evidence under `density` right (`gaussian_sites`).
+    """
+    if noise is None or is_plain(noise):
+        return project(with_noise_scale(objects, noise), factor.mean, factor.factors, factor.psi)
+    sites = gaussian_approximation(objects, factor, noise, density=density)
+    latent = project(sites.objects, factor.mean, factor.factors, factor.psi)
+    return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * sites.log_constant)
+
+
+def gaussian_approximation(
+    objects: Measurements,
+    factor: Factor,
+    noise: Noise,
+    *,
+    density: Mixture | KernelDensity | None = None,
+    constants: bool = True,
+    details: bool = False,
+) -> GaussianApproximation:
+    """Find the Gaussian objects that stand for objects under noise of several widths.
+
+    Parameters
+    ----------
+    objects : Measurements
+        (n, m)
+    factor : Factor
+        The population: mean (m,), factors (m, r), psi (m,).
+    noise : Noise
+        A `ScaleMixture`, or a `LinkedNoise` (counts): then the Gaussian objects are in the space of the link.
+    density : Mixture or Curves, optional
+        Of the latent positions, under which the constants make the evidence right; ``N(0, I)`` if it is not a mixture.
+    constants : bool
+        Whether the log constants are needed; learning does without.
+    details : bool
+        Whether responsibilities and squared residuals are returned.
+    """
+    if isinstance(noise, LinkedNoise):
+        check_values(noise, objects)
+        parts = [linked_block(objects[block], factor, noise) for block in blocks(objects)]
+        values, sigma = (np.concatenate(each) for each in zip(*parts, strict=True))
+        found = Measurements._trusted(values, sigma, at=objects.at)
+        return GaussianApproximation(found, _constants(objects, found, factor, noise, density, constants))
+    assert isinstance(noise, ScaleMixture)
+    log_share, scale = noise.gaussian_scales()
+    points = _points(objects, factor, log_share, scale)
+    weight, squared = widths_posterior(points, max_steps=_STEPS, tolerance=_SETTLED)
+    present = weight > 0
+    variance = np.divide(1.0, weight, out=np.ones_like(weight), where=present)
+    sigma = np.where(present, np.sqrt(np.maximum(variance - factor.psi, 0.0)), np.inf)
+    found = Measurements._trusted(objects.values, sigma, at=objects.at)
+    constant = _constants(objects, found, factor, noise, density, constants)
+    if not details:
+        return GaussianApproximation(found, constant)
+    responsibility = responsibilities(squared, objects.sigma, factor.psi, log_share, scale)
+    return GaussianApproximation(found, constant, responsibility, squared)
+
+
+def _constants(
+    objects: Measurements,
+    gaussian: Measurements,
+    factor: Factor,
+    noise: Noise,
+    density: Mixture | KernelDensity | None,
+    wanted: bool,
+) -> FloatArray:
+    """Return (n,): what the evidence of the Gaussian objects misses; 0 if not wanted."""
+    if not wanted or not objects.n_objects:
+        return np.zeros(objects.n_objects)
+    under = density if isinstance(density, Mixture) else Mixture.standard(factor.rank)
+    latent = project(gaussian, factor.mean, factor.factors, factor.psi)
+    return np.concatenate(
+        [
+            importance_correction(latent[rows], under, _likelihood(objects[rows], factor, noise))
+            for rows in blocks(objects)
+        ]
+    )
+
+
+def _likelihood(objects: Measurements, factor: Factor, noise: Noise) -> LogLikelihood:
+    """Exact log likelihood (n, K) of the objects at latent positions (n, K, r)."""
+    if isinstance(noise, LinkedNoise):
+        return linked_log_likelihood(objects, factor, noise)
+    assert isinstance(noise, ScaleMixture)
+    points = _points(objects, factor, *noise.gaussian_scales())
+    return lambda positions: widths_log_likelihood(points, positions)
+
+
+def _points(objects: Measurements, factor: Factor, log_share: FloatArray, scale: FloatArray) -> WidePoints:
+    """Points as the kernels take them, with the widths that have a share at all."""
+    used, residual = log_share > -np.inf, objects.values - factor.mean
+    return WidePoints(residual, objects.sigma, factor.factors, factor.psi, log_share[used], scale[used])

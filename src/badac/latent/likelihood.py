@@ -1,0 +1,177 @@
+"""Objects seen through a factor model: each noisy object becomes a Gaussian likelihood in a few dimensions.
+
+With ``y_true = mean + factors z + eps``, ``eps ~ N(0, diag psi)``, an object ``d`` with errors ``Sigma_d`` says of its latent
+position ``z`` (``r`` dimensions), with ``S = diag psi + Sigma_d``:
+
+    log P(d | z) = -(offset - 2 shift'z + z' precision z) / 2
+    precision = factors' S^-1 factors,   shift = factors' S^-1 (d - mean)
+    offset = (d - mean)' S^-1 (d - mean) + log det S + m log 2 pi
+
+so everything after this one pass over the points costs as much as ``r``, not as much as ``m``. A missing point of the object
+has no row: it drops out exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from badac._kernels import latent_posterior, weigh_points
+from badac._kernels.latent import pack, triangle, unpack
+from badac.data.measurements import Measurements
+from badac.training import FloatArray
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+_NUMBERS_PER_BLOCK = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class LatentLikelihood:
+    """Gaussian likelihoods of the latent positions of ``n`` objects in ``r`` dimensions.
+
+    Attributes
+    ----------
+    precision : (n, p)
+        Packed, ``p = r (r + 1) / 2``.
+    shift : (n, r)
+    offset : (n,)
+    """
+
+    precision: FloatArray
+    shift: FloatArray
+    offset: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.shift)
+
+    def __getitem__(self, rows: slice | np.ndarray) -> LatentLikelihood:
+        return LatentLikelihood(self.precision[rows], self.shift[rows], self.offset[rows])
+
+    @property
+    def rank(self) -> int:
+        return int(self.shift.shape[1])
+
+    @cached_property
+    def posterior(self) -> tuple[FloatArray, FloatArray]:
+        """Mean (n, r) and covariance (n, r, r) of each object's latent position under ``z ~ N(0, I)``."""
+        covariance, mean, _ = self._under_gaussian
+        return mean, unpack(covariance)
+
+    @property
+    def position(self) -> FloatArray:
+        """Mean (n, r) of each object's latent position under ``z ~ N(0, I)``."""
+        return self._under_gaussian[1]
+
+    def gaussian_log_evidence(self) -> FloatArray:
+        """Return (n,): log P(d) under ``z ~ N(0, I)``."""
+        _, mean, log_det = self._under_gaussian
+        return np.asarray(-0.5 * (self.offset - np.einsum("ia,ia->i", self.shift, mean) + log_det))
+
+    @cached_property
+    def _under_gaussian(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return latent_posterior(self.precision, self.shift, pack(np.eye(self.rank)), np.zeros(self.rank))
+
+
+def products(factors: FloatArray) -> FloatArray:
+    """Return (m, p): the packed outer product of each row of (m, r), so that sums of them are matrix products."""
+    rows, columns = triangle(factors.shape[1])
+    return np.ascontiguousarray(factors[:, rows] * factors[:, columns])
+
+
+def blocks(objects: Measurements) -> Iterator[slice]:
+    """Slices of the objects that keep the arrays of one pass in the processor's cache."""
+    step = max(64, _NUMBERS_PER_BLOCK // max(objects.n_points, 1))
+    for start in range(0, objects.n_objects, step):
+        yield slice(start, start + step)
+
+
+def sums_of_values(objects: Measurements) -> FloatArray:
+    """Return (n,): the sum of each object's values, block by block."""
+    return np.concatenate([np.nansum(objects.values[block], axis=1) for block in blocks(objects)])
+
+
+def weigh(objects: Measurements, mean: FloatArray, psi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the precision of each point ``1 / (psi + sigma^2)`` and its residual (n, m); both 0 where missing."""
+    variance = objects.sigma**2
+    variance += psi
+    weight = np.divide(1.0, variance, out=variance)
+    residual = objects.values - mean
+    if not objects.complete:
+        residual[np.isnan(residual)] = 0.0
+    return weight, residual
+
+
+def weighted_residuals(
+    objects: Measurements, mean: FloatArray, psi: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``w = 1 / (psi + sigma^2)`` and ``w (d - mean)`` (n, m), both 0 where missing, and `offset` (n,)."""
+    return weigh_points(objects.values, objects.sigma, mean, psi)
+
+
+def project(
+    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: FloatArray
+) -> LatentLikelihood:
+    """Reduce objects to their latent likelihoods.
+
+    Parameters
+    ----------
+    objects : Measurements
+        (n, m)
+    mean, psi : (m,)
+    factors : (m, r)
+
+    Returns
+    -------
+    Latent
+        Of the n objects.
+    """
+    n, r = objects.n_objects, factors.shape[1]
+    if objects.covariance is not None:
+        return _project_correlated(objects, mean, factors, psi)
+    outer = products(factors)
+    out = LatentLikelihood(np.empty((n, outer.shape[1])), np.empty((n, r)), np.empty(n))
+    for block in blocks(objects):
+        weight, scaled, out.offset[block] = weighted_residuals(objects[block], mean, psi)
+        np.matmul(weight, outer, out=out.precision[block])
+        np.matmul(scaled, factors, out=out.shift[block])
+    return out
+
+
+def log_determinant(weight: FloatArray) -> FloatArray:
+    """``log det S + m log 2 pi`` (n,) of the points with a positive precision ``weight`` (n, m)."""
+    present = weight > 0
+    if present.all():
+        return np.asarray(weight.shape[1] * _LOG_2PI - np.log(weight).sum(axis=1))
+    logs = np.log(weight, out=np.zeros_like(weight), where=present)
+    return np.asarray(present.sum(axis=1) * _LOG_2PI - logs.sum(axis=1))
+
+
+def _project_correlated(
+    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: FloatArray
+) -> LatentLikelihood:
+    """As `project`, for objects with covariances: one Cholesky factor per distinct covariance and set of gaps."""
+    n, r = objects.n_objects, factors.shape[1]
+    out = LatentLikelihood(np.empty((n, r * (r + 1) // 2)), np.empty((n, r)), np.empty(n))
+    covariance = objects.covariance
+    assert covariance is not None
+    observed = objects.observed
+    if covariance.ndim == 2:
+        _, group = np.unique(observed, axis=0, return_inverse=True)
+    else:
+        group = np.arange(n)
+    for which in range(int(group.max(initial=-1)) + 1):
+        rows = np.flatnonzero(group == which)
+        points = np.flatnonzero(observed[rows[0]])
+        full = covariance if covariance.ndim == 2 else covariance[rows[0]]
+        total = full[np.ix_(points, points)] + np.diag(psi[points])
+        factor = np.linalg.cholesky(total)
+        white = np.linalg.solve(factor, factors[points])
+        residual = np.linalg.solve(factor, (objects.values[np.ix_(rows, points)] - mean[points]).T)
+        out.precision[rows] = pack(white.T @ white)
+        out.shift[rows] = residual.T @ white
+        log_det = 2.0 * np.log(np.diagonal(factor)).sum() + points.size * _LOG_2PI
+        out.offset[rows] = (residual**2).sum(axis=0) + log_det
+    return out

@@ -1,0 +1,208 @@
+"""The population's shape in the latent space: a Gaussian mixture, deconvolved from the members' noise.
+
+    z ~ sum_k w_k N(v_k, T_k)
+
+Each component is a curve ``mean + factors v_k`` of the class with its error band and its weight. EM with every member's own
+latent likelihood (extreme deconvolution: Bovy, Hogg & Roweis 2011), so the components describe the true positions, not
+the noisy ones. The covariances take a scoring step, ``rho^-1 E rho^-1`` in place of EM's ``E``, with ``rho`` the share of
+the information on them that the noise left: plain EM needs hundreds of steps where a component is thinner than the noise.
+One component is the Gaussian population; many follow a population that is curved or falls into groups.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.cluster.vq import kmeans2, vq
+
+from badac._kernels import latent_log_evidence, latent_log_match, latent_step
+from badac._kernels.latent import GROUP, Components, inverse, pack, unpack
+from badac.latent.likelihood import LatentLikelihood
+from badac.training import FloatArray
+
+_TO_GROUP, _TO_GROUP_EACH = 400, 20
+_LEAST_INFORMATION = 0.02
+_LARGEST_CHANGE = 10.0
+_FLOOR = 1e-6
+# A member's share in a component that counts; steps until all components are looked at again, and what is far: a share
+# below exp(-_FAR).
+SHARE = 1e-3
+_REFRESH = 4
+_FAR = 14.0
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Weights (k,), means (k, r) and covariances (k, r, r) of the components."""
+
+    weights: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+
+    @classmethod
+    def standard(cls, rank: int) -> Mixture:
+        """Return the Gaussian population itself: one component, ``N(0, I)``."""
+        return cls(np.ones(1), np.zeros((1, rank)), np.eye(rank)[None])
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def components(self) -> Components:
+        """Return the components as the kernels take them."""
+        precision = inverse(self.covariances)
+        shift = (precision @ self.means[..., None])[..., 0]
+        log_det = np.linalg.slogdet(self.covariances)[1]
+        quadratic = np.einsum("kr,kr->k", self.means, shift)
+        with np.errstate(divide="ignore"):
+            constant = np.log(self.weights) - 0.5 * (quadratic + log_det)
+        return Components(pack(precision), shift, constant)
+
+    def log_match(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
+        """Return (n, k): log of weight times match of every object with every component, `offset` not included."""
+        return latent_log_match(latent.precision, latent.shift, self.components(), n_threads=n_threads)
+
+    def log_evidence(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
+        """Return (n,): log P(d), the latent positions integrated over the mixture."""
+        sums = latent_log_evidence(latent.precision, latent.shift, self.components(), n_threads=n_threads)
+        return sums - 0.5 * latent.offset
+
+    def with_broad(self, weight: float, width: float) -> Mixture:
+        """Add a broad component, so that a rare object of the class is rare, not impossible."""
+        rank = self.means.shape[1]
+        return Mixture(
+            np.append(self.weights * (1.0 - weight), weight),
+            np.vstack([self.means, np.zeros((1, rank))]),
+            np.concatenate([self.covariances, width**2 * np.eye(rank)[None]]),
+        )
+
+
+def logsumexp_rows(terms: FloatArray) -> FloatArray:
+    """Log of the sum of exponentials of each row (n, k) -> (n,)."""
+    top = terms.max(axis=1)
+    safe = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(safe + np.log(np.exp(terms - safe[:, None]).sum(axis=1)))
+
+
+def averaged(mixtures: list[Mixture]) -> Mixture:
+    """Return the average of mixtures, which is the mixture of all their components."""
+    if len(mixtures) == 1:
+        return mixtures[0]
+    return Mixture(
+        np.concatenate([part.weights for part in mixtures]) / len(mixtures),
+        np.concatenate([part.means for part in mixtures]),
+        np.concatenate([part.covariances for part in mixtures]),
+    )
+
+
+def start_mixture(latent: LatentLikelihood, n_components: int, rng: np.random.Generator) -> Mixture:
+    """Start from groups (k-means) of the members' posterior positions."""
+    position, covariance = latent.posterior
+    n, r = position.shape
+    # Where the groups are, a few members of each tell.
+    few = position[:: max(1, n // max(_TO_GROUP, _TO_GROUP_EACH * n_components))]
+    with warnings.catch_warnings():
+        # A group may lose its last member on the way: it is left out below.
+        warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
+        centres, _ = kmeans2(few, n_components, minit="++", rng=rng, iter=8, missing="warn")
+    label = vq(position, centres)[0]
+    used = np.unique(label)
+    centres, label = centres[used], np.searchsorted(used, label)
+    count = np.bincount(label).astype(np.float64)
+    residual = position - centres[label]
+    pooled = residual.T @ residual / n
+    own = np.stack([residual[label == k].T @ residual[label == k] for k in range(len(used))])
+    spread = (own + (r + 1.0) * pooled) / (count + r + 1.0)[:, None, None]
+    return Mixture(count / n, centres, spread + 0.3 * covariance.mean(axis=0) + _FLOOR * np.eye(r))
+
+
+def deconvolve(
+    latent: LatentLikelihood,
+    mixture: Mixture,
+    *,
+    max_steps: int = 15,
+    tolerance: float = 2e-3,
+    pooling: float = 0.1,
+) -> Mixture:
+    """Improve a mixture by accelerated EM on the members' latent likelihoods.
+
+    Parameters
+    ----------
+    latent : Latent
+        Of the n members.
+    mixture : Mixture
+        Where to start.
+    max_steps : int
+    tolerance : float
+        Stop when three steps together gain less, in nats per member.
+    pooling : float
+        That many members' worth of the average covariance is mixed into each component's own.
+
+    Returns
+    -------
+    Mixture
+        The best visited, by the members' evidence.
+    """
+    # Members of one component side by side: a group of them then has few components that matter.
+    match = mixture.log_match(latent)
+    order = np.argsort(match.argmax(axis=1), kind="stable")
+    latent, match = latent[order], match[order]
+    near = np.logical_or.reduceat(
+        match > match.max(axis=1, keepdims=True) - _FAR, np.arange(0, len(latent), GROUP), axis=0
+    )
+    best, history = mixture, [-np.inf]
+    for step in range(max_steps + 1):
+        evidence, sums = latent_step(
+            latent.precision,
+            latent.shift,
+            mixture.components(),
+            near,
+            refresh=step % _REFRESH == _REFRESH - 1,
+            threshold=SHARE,
+        )
+        mean_evidence = float(evidence.mean())
+        if mean_evidence > max(history):
+            best = mixture
+        history.append(mean_evidence)
+        settled = step >= 4 and max(history[-3:]) - max(history[:-3]) < tolerance
+        if settled or step == max_steps:
+            break
+        mixture = improved(mixture, *sums, pooling=pooling)
+    return best
+
+
+def improved(
+    mixture: Mixture,
+    count: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    spread: FloatArray,
+    *,
+    pooling: float,
+) -> Mixture:
+    """M-step from the sums of `badac._kernels.latent.latent_step`, with the scoring step for the covariances."""
+    r = first.shape[1]
+    identity = np.eye(r)
+    # A component that lost its members keeps its place with next to no weight.
+    safe = np.maximum(count, 1e-3)
+    means = np.where(count[:, None] > 1e-3, first / safe[:, None], mixture.means)
+    full = unpack(second) / safe[:, None, None]
+    covariance = full - means[:, :, None] * means[:, None, :] * (count / safe)[:, None, None]
+    factor = np.linalg.cholesky(mixture.covariances)
+    white = np.linalg.inv(factor)
+    transposed = white.transpose(0, 2, 1)
+    information = identity - white @ (unpack(spread) / safe[:, None, None]) @ transposed
+    asked = white @ (covariance - mixture.covariances) @ transposed
+    values, vectors = np.linalg.eigh(information)
+    inverse = (vectors / np.maximum(values, _LEAST_INFORMATION)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    values, vectors = np.linalg.eigh(identity + inverse @ asked @ inverse)
+    values = np.clip(values, 1.0 / _LARGEST_CHANGE, _LARGEST_CHANGE)
+    turned = factor @ vectors
+    changed = (turned * values[:, None, :]) @ turned.transpose(0, 2, 1)
+    weights = safe / safe.sum()
+    pooled = np.tensordot(weights, changed, axes=1)
+    changed = (safe[:, None, None] * changed + pooling * pooled) / (safe + pooling)[:, None, None]
+    changed = 0.5 * (changed + changed.transpose(0, 2, 1)) + _FLOOR * identity
+    return Mixture(weights, means, changed)

@@ -1,0 +1,252 @@
+"""A class as a Gaussian process over curves, seen by noisy objects each at its own points.
+
+    d(t, b) = origin + basis(t, b) @ (coefficients + factors z) + f(t, b) + eps + noise
+
+    f ~ GP(0, bands[b, b'] k(t - t')),   eps ~ N(0, psi_b),   z ~ N(0, I),   noise ~ N(0, Sigma_d)
+
+``coefficients`` are the class's mean curve; ``factors`` its common ways to deviate (none: rank 0); ``f`` what is left and
+smooth, the same everywhere in t; ``psi`` what is left and rough. With K the covariance of an object's points, an object is
+reduced to a Gaussian likelihood of the mean's coefficients,
+
+    precision = H' K^-1 H,   shift = H' K^-1 r,   offset = r' K^-1 r + log det K + m log 2 pi
+
+so that learning the mean from all members, and leaving one out again, are sums. Objects with similar numbers of points go
+through the Cholesky factorisation together, padded with points of unit variance that nothing depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.data.measurements import Measurements
+from badac.data.validation import IntArray
+from badac.latent.basis import Basis, coordinates
+from badac.latent.correlation import correlation
+from badac.training import FloatArray
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+# Arrays of one block stay in the processor's cache.
+_NUMBERS_PER_BLOCK = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """The class's covariance: see the module.
+
+    Attributes
+    ----------
+    basis : Basis
+    kernel : str
+        Of ``f``; one of `badac.latent.correlation.KERNELS`.
+    period, length : float
+        Of the kernel, in the coordinate's unit.
+    bands : (n_bands, n_bands)
+        Covariance of ``f`` between bands at one time.
+    psi : (n_bands,)
+    factors : (size of the basis, rank)
+    """
+
+    basis: Basis
+    kernel: str
+    period: float
+    length: float
+    bands: FloatArray
+    psi: FloatArray
+    factors: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Objects with similar numbers of points, packed: the observed points first, then padding.
+
+    Attributes
+    ----------
+    rows : (b,)
+        Which objects.
+    values, variance, at : (b, p)
+        Values and coordinates are 0 in the padding, variances 1.
+    band : (b, p)
+    seen : (b, p) bool
+    extra : (b, p, p) or None
+        Covariances of the noise, where errors are correlated; the variance is then 0 except in the padding.
+    """
+
+    rows: IntArray
+    values: FloatArray
+    variance: FloatArray
+    at: FloatArray
+    band: IntArray
+    seen: npt.NDArray[np.bool_]
+    extra: FloatArray | None
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no padding."""
+        return bool(self.seen.all())
+
+    def features(self, basis: Basis) -> FloatArray:
+        """Return (b, p, size): the basis at the points, zeros in the padding."""
+        return basis(np.where(self.seen, self.at, np.nan), self.band)
+
+
+def blocks(
+    objects: Measurements,
+    basis: Basis,
+    *,
+    max_points: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> Iterator[Block]:
+    """Pack objects, those with similar numbers of points together.
+
+    Parameters
+    ----------
+    objects : Measurements
+        (n, m)
+    basis : Basis
+        Its number of bands is checked.
+    max_points : int, optional
+        Take a random choice of so many points from longer objects: a process's marginal at some of its points is exact.
+    """
+    observed = objects.observed
+    check_bands(objects, basis.n_bands)
+    if max_points is not None and rng is not None:
+        observed = _thinned(observed, max_points, rng)
+    count = observed.sum(axis=1)
+    at = coordinates(objects)
+    band = np.zeros(objects.shape, dtype=np.int64) if objects.band is None else objects.band
+    band = np.broadcast_to(band, objects.shape)
+    order = np.argsort(count, kind="stable")
+    start = 0
+    while start < len(order):
+        stop = start + 1
+        # Grow while the padding stays below a quarter and the block fits into memory.
+        while stop < len(order):
+            p = int(count[order[stop]])
+            too_large = (stop + 1 - start) * max(p, basis.size, 1) * max(p, 1) > _NUMBERS_PER_BLOCK
+            if too_large or p > 1.25 * count[order[start]] + 2:
+                break
+            stop += 1
+        rows = order[start:stop]
+        yield _packed(objects, rows, observed[rows], at, band)
+        start = stop
+
+
+def check_bands(objects: Measurements, n_bands: int) -> None:
+    """Refuse a band that no training object had."""
+    if objects.band is None:
+        return
+    strange = (np.broadcast_to(objects.band, objects.shape) >= n_bands) & objects.observed
+    if strange.any():
+        row, point = (int(index) for index in np.argwhere(strange)[0])
+        number = int(np.broadcast_to(objects.band, objects.shape)[row, point])
+        raise ValueError(
+            f"`band` must be one that training objects had, 0 to {n_bands - 1}: got {number} at object {row}, point {point} "
+            f"(and {int(strange.sum()) - 1} more). Leave those points out, or train with that band."
+        )
+
+
+def _thinned(observed: npt.NDArray[np.bool_], most: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    long = np.flatnonzero(observed.sum(axis=1) > most)
+    if long.size == 0:
+        return observed
+    out = observed.copy()
+    draw = np.where(observed[long], rng.random((long.size, observed.shape[1])), np.inf)
+    out[long] &= draw <= np.partition(draw, most - 1, axis=1)[:, most - 1 : most]
+    return out
+
+
+def _packed(
+    objects: Measurements,
+    rows: IntArray,
+    observed: npt.NDArray[np.bool_],
+    at: FloatArray,
+    band: IntArray,
+) -> Block:
+    width = max(int(observed.sum(axis=1).max(initial=0)), 1)
+    columns = np.argsort(~observed, axis=1, kind="stable")[:, :width]
+    cell = (rows[:, None], columns)
+    seen = np.take_along_axis(observed, columns, axis=1)
+    extra = None
+    if objects.covariance is not None:
+        stack = objects.covariance
+        picked = (
+            stack[columns[:, :, None], columns[:, None, :]]
+            if stack.ndim == 2
+            else stack[rows[:, None, None], columns[:, :, None], columns[:, None, :]]
+        )
+        extra = np.where(seen[:, :, None] & seen[:, None, :], picked, 0.0)
+        variance = np.where(seen, 0.0, 1.0)
+    else:
+        variance = np.where(seen, objects.sigma[cell] ** 2, 1.0)
+    return Block(
+        rows,
+        np.where(seen, objects.values[cell], 0.0),
+        variance,
+        np.where(seen, at[cell], 0.0),
+        np.where(seen, band[cell], 0),
+        seen,
+        extra,
+    )
+
+
+def covariance(
+    process: Process, block: Block, features: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Covariance of each object's points (b, p, p), noise included; and the kernel with its slope, for gradients."""
+    lag = block.at[:, :, None] - block.at[:, None, :]
+    near, slope = correlation(process.kernel, lag, process.length, process.period)
+    if not block.full:
+        together = block.seen[:, :, None] & block.seen[:, None, :]
+        near *= together
+        slope *= together
+    full = near * between_bands(process, block)
+    if process.factors.shape[1]:
+        shapes = features @ process.factors
+        full += shapes @ shapes.transpose(0, 2, 1)
+    diagonal = np.arange(full.shape[1])
+    full[:, diagonal, diagonal] += block.variance + process.psi[block.band] * block.seen
+    if block.extra is not None:
+        full += block.extra
+    return full, near, slope
+
+
+def between_bands(process: Process, block: Block) -> FloatArray:
+    """Covariance between the bands of every two points, (b, p, p), or (1, 1) where there is one band."""
+    if process.basis.n_bands == 1:
+        return process.bands
+    return process.bands[block.band[:, :, None], block.band[:, None, :]]
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """Gaussian likelihoods of the mean's coefficients: precision (b, q, q), shift (b, q), offset (b,) of a block."""
+
+    rows: IntArray
+    precision: FloatArray
+    shift: FloatArray
+    offset: FloatArray
+
+
+def reduce(
+    objects: Measurements, process: Process, origin: float, coefficients: FloatArray
+) -> Iterator[Reduced]:
+    """Reduce objects, block by block, to likelihoods of what is to be added to the mean's `coefficients`."""
+    for block in blocks(objects, process.basis):
+        features = block.features(process.basis)
+        full, _, _ = covariance(process, block, features)
+        factor = np.linalg.cholesky(full)
+        residual = np.where(block.seen, block.values - origin - features @ coefficients, 0.0)
+        white = np.linalg.solve(factor, np.concatenate([features, residual[..., None]], axis=2))
+        flat, last = white[..., :-1], white[..., -1]
+        log_det = 2.0 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
+        offset = (last**2).sum(axis=1) + log_det + block.seen.sum(axis=1) * _LOG_2PI
+        yield Reduced(
+            block.rows,
+            flat.transpose(0, 2, 1) @ flat,
+            (flat.transpose(0, 2, 1) @ last[..., None])[..., 0],
+            offset,
+        )

@@ -1,6 +1,0 @@
-"""Learned noise: what a noise model leaves open, found in the scatter of the members within their classes."""
-
-from badac.learned.families import FAMILIES, Comparison, compare_families
-from badac.learned.noise import learn_noise
-
-__all__ = ["FAMILIES", "Comparison", "compare_families", "learn_noise"]

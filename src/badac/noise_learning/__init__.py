@@ -1,0 +1,6 @@
+"""Learned noise: what a noise model leaves open, found in the scatter of the members within their classes."""
+
+from badac.noise_learning.families import FAMILIES, Comparison, compare_families
+from badac.noise_learning.parameters import learn_noise
+
+__all__ = ["FAMILIES", "Comparison", "compare_families", "learn_noise"]

@@ -1,0 +1,251 @@
+"""Noise families compared by the evidence of members that were held out.
+
+Each family is learned, with its parameters, from one half of the members of each class and asked about the other, and the
+other way round. The difference of the log evidences is a log Bayes factor; its spread is the standard deviation of the sum
+over the held-out members. A family other than the plain Gaussian must earn its parameters on members it has not seen.
+
+    gaussian     the error bars hold
+    scaled       all error bars are off by one factor
+    outliers     a share of the points has error bars too small by a factor
+    student      error bars are only estimates: Student-t tails
+    correlated   neighbouring points move together in ways that no smooth curve of the class does
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.classes.model import FloatArray
+from badac.classes.population.rank import choose_rank
+from badac.data.measurements import Measurements, concatenate
+from badac.noise import Correlated, Gaussian, Noise, Outliers, Student
+from badac.noise_learning.noise_em import Within, learn_within, orthonormal_polynomials
+from badac.noise_learning.residual_covariance import measure
+from badac.training import TrainingScales
+
+IntArray = npt.NDArray[np.int64]
+
+FAMILIES = ("gaussian", "scaled", "outliers", "student", "correlated")
+_SMOOTH_FUNCTIONS = (6, 9, 13)
+_MEMBERS = 1000
+_FEWEST = 20
+_FOLDS = 10
+# A family is believed if it gains this many times its spread, and this many nats.
+_SPREADS, _NATS = 3.0, 5.0
+
+
+def open_noise(family: str) -> Noise:
+    """Return the noise of a family with all its parameters open."""
+    table: dict[str, Noise] = {
+        "gaussian": Gaussian(),
+        "scaled": Gaussian(scale=None),
+        "outliers": Outliers(),
+        "student": Student(),
+        "correlated": Correlated(),
+    }
+    return table[family]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Held-out evidence of the families.
+
+    Attributes
+    ----------
+    families : tuple of str
+        Those that were compared.
+    gain : (F, n)
+        Log evidence of each held-out member less that under plain Gaussian noise.
+    label : (n,)
+        Class index of these members.
+    basis : (m, K) or None
+        Smooth functions that the classes were held to, if the points have an order.
+    """
+
+    families: tuple[str, ...]
+    gain: FloatArray
+    label: IntArray
+    basis: FloatArray | None
+
+    @property
+    def log_bayes_factor(self) -> FloatArray:
+        """(F,): of each family against the plain Gaussian, all held-out members together."""
+        return np.asarray(self.gain.sum(axis=1))
+
+    @property
+    def spread(self) -> FloatArray:
+        """(F,): standard deviation of the log Bayes factors."""
+        return np.asarray(self.gain.std(axis=1) * np.sqrt(self.gain.shape[1]))
+
+    def in_class(self, index: int) -> Comparison:
+        """Return the comparison in one class only."""
+        own = self.label == index
+        return Comparison(self.families, self.gain[:, own], self.label[own], self.basis)
+
+    @property
+    def best(self) -> str:
+        """The family with the largest evidence, or "gaussian" if none is beyond doubt better."""
+        factor = self.log_bayes_factor
+        sure = np.array([is_sure(row) for row in self.gain])
+        return self.families[int(np.argmax(np.where(sure, factor, 0.0)))] if sure.any() else "gaussian"
+
+
+def is_sure(gain: FloatArray) -> bool:
+    """Whether gains (n,) in log evidence add up to more than chance and a few nats."""
+    return bool(gain.sum() > max(_NATS, _SPREADS * float(gain.std()) * np.sqrt(len(gain))))
+
+
+def is_ordered(training: Measurements) -> bool:
+    """Whether all objects have the same ordered points: only then can rough be told from smooth."""
+    return training.at is not None and training.at.ndim == 1 and training.n_points >= 3 * _SMOOTH_FUNCTIONS[0]
+
+
+def compare_families(
+    training: Measurements,
+    label: IntArray,
+    rng: np.random.Generator,
+    *,
+    ordered: bool | None = None,
+    families: tuple[str, ...] = FAMILIES,
+) -> Comparison:
+    """Compare noise families on training objects (n, m) of classes label (n,), 0 to K-1.
+
+    Parameters
+    ----------
+    ordered : bool, optional
+        Whether the points have an order, as times or wavelengths do; by default, whether they have coordinates.
+    families : names out of `FAMILIES`
+        "correlated" is left out where points have no order.
+    """
+    ordered = is_ordered(training) if ordered is None else ordered
+    if not ordered:
+        families = tuple(name for name in families if name != "correlated")
+    scales = TrainingScales.of(training)
+    halves = [_halves(training, label, index, rng) for index in range(int(label.max()) + 1)]
+    usable = [(index, pair) for index, pair in enumerate(halves) if pair is not None]
+    basis = _choose_basis(training, [pair for _, pair in usable], scales, rng) if ordered else None
+    gains, labels = [], []
+    for index, (first, second) in usable:
+        of_class = []
+        for known, unknown in ((first, second), (second, first)):
+            plain = _Plain(known, unknown, scales, basis, rng)
+            gain = np.zeros((len(families), unknown.n_objects))
+            for row, family in enumerate(families):
+                if family in ("gaussian", "correlated"):
+                    continue
+                within = learn_within(known, open_noise(family), scales, rng, basis=basis, rank=plain.rank)
+                gain[row] = within.log_evidence(unknown) - plain.log_evidence(within.factor.rank)
+            of_class.append(gain)
+        both = np.concatenate(of_class, axis=1)
+        if "correlated" in families:
+            # Errors may be correlated in one class only; the others stay as they are.
+            assert basis is not None
+            gain = correlated_gain(concatenate([first, second]), basis, scales, rng)
+            both[families.index("correlated")] = gain * float(is_sure(gain))
+        gains.append(both)
+        labels.append(np.full(both.shape[1], index))
+    if not gains:
+        return Comparison(families, np.zeros((len(families), 1)), np.zeros(1, dtype=np.int64), basis)
+    return Comparison(families, np.concatenate(gains, axis=1), np.concatenate(labels), basis)
+
+
+class _Plain:
+    """Plain Gaussian noise, at the rank that suits it or at that of a family it is compared with, whichever is better.
+
+    A family must not win because its own way of learning happened upon a better number of factors.
+    """
+
+    def __init__(
+        self,
+        known: Measurements,
+        unknown: Measurements,
+        scales: TrainingScales,
+        basis: FloatArray | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self._known, self._unknown, self._around, self._basis, self._rng = known, unknown, scales, basis, rng
+        self.rank = choose_rank(known, scales, rng)[0]
+        self._evidence = {max(self.rank, 1): self._at(self.rank)}
+
+    def _at(self, rank: int) -> FloatArray:
+        within = learn_within(self._known, Gaussian(), self._around, self._rng, basis=self._basis, rank=rank)
+        return within.log_evidence(self._unknown)
+
+    def log_evidence(self, rank: int) -> FloatArray:
+        """Return (n,): log evidence of the held-out members."""
+        if rank not in self._evidence:
+            self._evidence[rank] = self._at(rank)
+        return max(
+            self._evidence[rank], self._evidence[max(self.rank, 1)], key=lambda each: float(each.sum())
+        )
+
+
+def correlated_gain(
+    members: Measurements, basis: FloatArray, scales: TrainingScales, rng: np.random.Generator
+) -> FloatArray:
+    """Return (k,): gain of each member when it is held out and the residuals of the others are taken as correlated.
+
+    A covariance has many numbers to be learned, so the members are held out a tenth at a time, not half and half.
+    """
+    fold = rng.permutation(members.n_objects) % _FOLDS
+    gain = np.empty(members.n_objects)
+    # The same number of factors for both and for all parts: what is compared is the noise.
+    rank = choose_rank(members, scales, rng)[0]
+    for which in range(_FOLDS):
+        known, unknown = members[fold != which], members[fold == which]
+        gaussian = learn_within(known, Gaussian(), scales, rng, basis=basis, rank=rank)
+        correlated = measure(known, gaussian.factor, basis)
+        gain[fold == which] = correlated.log_evidence(unknown) - gaussian.log_evidence(unknown)
+    return gain
+
+
+def _halves(
+    training: Measurements, label: IntArray, index: int, rng: np.random.Generator
+) -> tuple[Measurements, Measurements] | None:
+    """Two random halves of the members of a class; None if there are too few to say anything."""
+    rows = rng.permutation(np.flatnonzero(label == index))[:_MEMBERS]
+    if len(rows) < _FEWEST:
+        return None
+    half = len(rows) // 2
+    return training[np.sort(rows[:half])], training[np.sort(rows[half:])]
+
+
+def _choose_basis(
+    training: Measurements,
+    halves: list[tuple[Measurements, Measurements]],
+    scales: TrainingScales,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """How smooth the classes are, by held-out evidence: the same for all classes, so that none is excused."""
+    at = np.arange(training.n_points, dtype=np.float64) if training.at is None else training.at
+    best, best_evidence = orthonormal_polynomials(at, _SMOOTH_FUNCTIONS[0]), -np.inf
+    for count in _SMOOTH_FUNCTIONS:
+        if count > training.n_points // 3:
+            break
+        basis = orthonormal_polynomials(at, count)
+        evidence = sum(
+            float(learn_within(known, Gaussian(), scales, rng, basis=basis).log_evidence(unknown).sum())
+            for known, unknown in halves
+        )
+        if evidence > best_evidence + 2.0:
+            best, best_evidence = basis, evidence
+    return best
+
+
+def learned_within(
+    training: Measurements,
+    label: IntArray,
+    index: int,
+    noise: Noise,
+    rng: np.random.Generator,
+    *,
+    basis: FloatArray | None = None,
+) -> Within | None:
+    """Learn open noise from (at most 1,000) members of one class; None if it has fewer than 20."""
+    rows = rng.permutation(np.flatnonzero(label == index))[:_MEMBERS]
+    if len(rows) < _FEWEST:
+        return None
+    return learn_within(training[np.sort(rows)], noise, TrainingScales.of(training), rng, basis=basis)

@@ -1,0 +1,109 @@
+"""Correlated errors: what neighbouring points have in common beyond the smooth curves of the class.
+
+Take the residuals ``e = d - mean`` of the members, remove the smooth functions ``B`` (``R = I - B B'``) and divide by each
+point's width ``w = sqrt(psi + sigma^2)``. Independent errors give ``S = cov(R e / w)`` close to ``R``; correlated ones do not.
+With fewer members than it would take to know ``S`` well it is drawn towards independence (Ledoit & Wolf 2004):
+
+    C = diag(w) [I + share (S - R)] diag(w) ,     share = 1 - (p^2 / n) / |S - R|^2
+
+with ``p`` rough dimensions and ``n`` members: 0 if ``S`` is no farther from independence than chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from badac.classes.model import FloatArray
+from badac.data.measurements import Measurements
+from badac.latent.factor import Factor
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class Rough:
+    """A factor model with correlated residuals.
+
+    Attributes
+    ----------
+    factor : Factor
+        Held to smooth functions.
+    correlation : (m, m)
+        Of the residuals in units of their widths, ``I + share (S - R)``.
+    share : float
+        How much of the measured covariance is believed; 0 if it is chance.
+    """
+
+    factor: Factor
+    correlation: FloatArray
+    share: float
+
+    def log_evidence(self, objects: Measurements) -> FloatArray:
+        """Return (n,): log P(object) with a Gaussian density of the latent positions; a missing point counts as average."""
+        observed = objects.observed
+        width = np.where(
+            observed, np.sqrt(self.factor.psi + np.where(observed, objects.sigma, 1.0) ** 2), 1.0
+        )
+        residual = np.where(observed, (objects.values - self.factor.mean) / width, 0.0)
+        white = np.linalg.inv(np.linalg.cholesky(self.correlation))
+        half_log_det = -np.log(np.diagonal(white)).sum()
+        residual = residual @ white.T
+        loadings = np.einsum(
+            "jk,nkr->njr", white, np.where(observed, 1.0 / width, 0.0)[..., None] * self.factor.factors
+        )
+        precision = np.einsum("njr,njs->nrs", loadings, loadings) + np.eye(self.factor.rank)
+        root = np.linalg.cholesky(precision)
+        shift = np.linalg.solve(root, np.einsum("njr,nj->nr", loadings, residual)[..., None])[..., 0]
+        quadratic = (residual**2).sum(axis=1) - (shift**2).sum(axis=1)
+        log_det = 2.0 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1) + 2.0 * half_log_det
+        points = observed.sum(axis=1)
+        return np.asarray(
+            -0.5 * (quadratic + log_det + points * _LOG_2PI)
+            - np.where(observed, np.log(width), 0.0).sum(axis=1)
+        )
+
+
+def measure(members: Measurements, factor: Factor, basis: FloatArray) -> Rough:
+    """Measure the correlation of the rough residuals of the members (k, m) of a class."""
+    scaled, rough = _residuals(members, factor, basis)
+    n, m = scaled.shape
+    covariance = scaled.T @ scaled / n
+    excess = covariance - rough
+    # How far from independence chance alone takes the sample covariance of p dimensions.
+    p = m - basis.shape[1]
+    chance = p * (p + 1.0) / n
+    distance = float((excess**2).sum())
+    share = max(0.0, 1.0 - chance / distance) if distance > 0 else 0.0
+    return Rough(factor, np.eye(m) + share * excess, share)
+
+
+def added_covariance(members: Measurements, factor: Factor, basis: FloatArray) -> FloatArray:
+    """Return (m, m): the covariance that correlated errors add, of the directions in which it stands above chance."""
+    scaled = _residuals(members, factor, basis)[0]
+    n, m = scaled.shape
+    values, vectors = np.linalg.eigh(scaled.T @ scaled / n)
+    edge = (1.0 + np.sqrt((m - basis.shape[1]) / n)) ** 2
+    excess = np.where(values > edge, values - 1.0, 0.0)
+    width = np.sqrt(factor.psi + _mean_variance(members))
+    directions = width[:, None] * vectors * np.sqrt(excess)
+    return np.asarray(directions @ directions.T)
+
+
+def _mean_variance(members: Measurements) -> FloatArray:
+    observed = members.observed
+    return np.asarray(
+        (np.where(observed, members.sigma, 0.0) ** 2).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    )
+
+
+def _residuals(members: Measurements, factor: Factor, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rough residuals (k, m) in units of their widths, and the projection R (m, m)."""
+    observed = members.observed
+    residual = np.where(observed, members.values - factor.mean, 0.0)
+    width = np.sqrt(factor.psi + _mean_variance(members))
+    # In units of the width, the smooth functions to remove are those divided by it.
+    smooth = np.linalg.qr(basis / width[:, None])[0]
+    rough = np.eye(len(width)) - smooth @ smooth.T
+    return (residual / width) @ rough, rough

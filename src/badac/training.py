@@ -1,0 +1,93 @@
+"""What all training objects together say: the pooled mean and scale of every point.
+
+A class whose own members say too little of a point looks here: at what all classes show there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.data.measurements import Measurements
+from badac.data.units import reach_of
+from badac.data.validation import largest, smallest
+
+FloatArray = npt.NDArray[np.float64]
+
+_ROWS_PER_BLOCK = 4096  # block size
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingScales:
+    """What all training objects together say of each point: where a class looks when its own members say too little.
+
+    Attributes
+    ----------
+    centre : (m,)
+        Mean of the point over all training objects; 0 where nobody observed it.
+    scale : (m,)
+        Its standard deviation, noise included, always positive; where nobody's data tell, a scale of the other points.
+    lower, upper : float
+        The smallest and the largest value of all points.
+    n_bands : int
+        Number of bands, where the points have any.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    lower: float
+    upper: float
+    n_bands: int = 1
+
+    @property
+    def reach(self) -> float:
+        """How far out the value of a new object can be told from one that is farther (`badac.data.units`)."""
+        return reach_of(max(abs(self.lower), abs(self.upper)) or 1.0)
+
+    @classmethod
+    def of(cls, objects: Measurements) -> TrainingScales:
+        """Summarise the training objects of all classes."""
+        centre, spread, count = point_moments(objects)
+        if objects.own_points:
+            # A column has no meaning of its own here: every point is told by all of them.
+            share = count / max(count.sum(), 1.0)
+            pooled = float(share @ centre)
+            variance = float(share @ (spread**2 + (centre - pooled) ** 2))
+            centre, spread = np.full(len(centre), pooled), np.full(len(centre), np.sqrt(variance))
+        n_bands = 1 if objects.band is None else max(int(objects.band.max(initial=0)) + 1, 1)
+        return cls.from_moments(centre, spread, smallest(objects.values), largest(objects.values), n_bands)
+
+    @classmethod
+    def from_moments(
+        cls, centre: FloatArray, spread: FloatArray, lower: float, upper: float, n_bands: int = 1
+    ) -> TrainingScales:
+        """Summarise training objects of whom only mean and standard deviation (m,) and the range are known."""
+        known = spread[spread > 0]
+        fallback = float(np.median(known)) if known.size else 1.0
+        scale = np.where(spread > 1e-12 * np.maximum(np.abs(centre), fallback), spread, fallback)
+        return cls(centre, scale, *((lower, upper) if lower <= upper else (0.0, 0.0)), n_bands)
+
+
+def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return (m,) mean, standard deviation and number of the observed values at each point; 0 where there is none.
+
+    In blocks, so that a million objects need no temporary of their size, and around the mean, so that large values with
+    a small spread keep it.
+    """
+    blocks = [slice(start, start + _ROWS_PER_BLOCK) for start in range(0, objects.n_objects, _ROWS_PER_BLOCK)]
+    count, total = np.zeros(objects.n_points), np.zeros(objects.n_points)
+    for block in blocks:
+        values = objects.values[block]
+        count += np.count_nonzero(~np.isnan(values), axis=0)
+        total += np.nansum(values, axis=0)
+    safe = np.maximum(count, 1.0)
+    centre = total / safe
+    squares = np.zeros(objects.n_points)
+    # In units of the largest value, whose square may be beyond a float.
+    unit = max(abs(largest(objects.values)), abs(smallest(objects.values)))
+    unit = unit if 0.0 < unit < np.inf else 1.0
+    for block in blocks:
+        squares += np.nansum(((objects.values[block] - centre) / unit) ** 2, axis=0)
+    return centre, unit * np.sqrt(squares / safe), count

@@ -1,0 +1,78 @@
+import numpy as np
+
+from badac import Measurements
+from badac.calibration.coarsening import Coarsening, relative_noise
+from badac.calibration.missingness import Missingness
+from badac.calibration.posterior import PosteriorCalibration, learn_calibration
+from badac.classes import Instances, Template, TrainingScales
+from badac.noise import Gaussian
+
+
+def gappy(rng: np.random.Generator) -> Measurements:
+    values = rng.standard_normal((6, 4))
+    values[rng.random((6, 4)) < 0.3] = np.nan
+    return Measurements(values, rng.uniform(0.1, 0.5, (6, 4)))
+
+
+def test_whole_trust_leaves_the_evidence_as_it_is() -> None:
+    rng = np.random.default_rng(0)
+    evidence = rng.standard_normal((6, 2))
+    np.testing.assert_array_equal(
+        PosteriorCalibration.whole().apply(gappy(rng), evidence, np.ones(4)), evidence
+    )
+
+
+def test_tempered_evidence_and_gaps_add_up() -> None:
+    rng = np.random.default_rng(1)
+    objects, evidence, scale = gappy(rng), rng.standard_normal((6, 2)), np.array([1.0, 2.0, 0.5, 1.0])
+    coarsening = Coarsening(0.4, 0.4, 0.1, slope=0.6, level=-1.0)
+    share = rng.uniform(0.2, 0.8, (2, 4))
+    told = PosteriorCalibration(coarsening, Missingness(share, 0.7, 0.7, 0.1), None).apply(
+        objects, evidence, scale
+    )
+    here = objects.observed[:, None, :]
+    gaps = 0.7 * np.where(here, np.log(share), np.log(1.0 - share)).sum(axis=2)
+    tempered = coarsening.apply(evidence, relative_noise(objects, scale))
+    np.testing.assert_allclose(told, tempered + gaps, rtol=1e-12)
+    # Without error bars there is no noise level, and one exponent for all.
+    exact = Measurements(objects.values)
+    told = PosteriorCalibration(coarsening, Missingness.ignored(), None).apply(exact, evidence, scale)
+    np.testing.assert_array_equal(told, 0.4 * evidence)
+
+
+def straying(rng: np.random.Generator) -> tuple[Measurements, np.ndarray]:
+    """Members stray at single points, which a Gaussian class does not know."""
+    label = np.repeat([0, 1], 60)
+    return Measurements(0.4 * label[:, None] + rng.standard_t(2, (120, 5)), 0.1), label
+
+
+def test_exact_instances_are_trusted_and_wrong_models_are_not() -> None:
+    objects, label = straying(np.random.default_rng(2))
+    scales, noise, log_prior = TrainingScales.of(objects), Gaussian(), np.log([0.5, 0.5])
+    for kind, trusted in ((Instances(), True), (Template(), False)):
+        rng = np.random.default_rng(3)
+        models = [kind.fit(objects[label == number], noise, rng, scales) for number in range(2)]
+        learned = learn_calibration(objects, label, models, log_prior, noise, scales, rng)
+        assert (learned.coarsening.exponent == 1.0) == trusted
+        # One class alone has nothing to be confused with.
+        alone = learn_calibration(objects[:60], label[:60], models[:1], np.zeros(1), noise, scales, rng)
+        assert alone.coarsening.exponent == 1.0
+
+
+def test_asking_others_changes_nothing_that_is_drawn_later() -> None:
+    objects, label = straying(np.random.default_rng(2))
+    scales, noise, log_prior = TrainingScales.of(objects), Gaussian(), np.log([0.5, 0.5])
+    models = [
+        Template().fit(objects[label == number], noise, np.random.default_rng(3), scales)
+        for number in range(2)
+    ]
+    later, outputs = [], []
+    for ask_others in (False, True):
+        rng = np.random.default_rng(4)
+        learned = learn_calibration(
+            objects, label, models, log_prior, noise, scales, rng, ask_others=ask_others
+        )
+        outputs.append(learned.ensemble is not None)
+        later.append(rng.random())
+    assert outputs == [False, True]
+    assert later[0] == later[1]

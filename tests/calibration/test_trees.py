@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier
+
+from badac import Measurements
+from badac.calibration.stacking.trees import Trees, _as_arrays, grow, numbers
+from badac.classes import Population, TrainingScales
+from badac.noise import Gaussian
+
+
+def two_kinds(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
+    """Class 1 is far from zero on either side, class 0 is near: no mean tells them apart."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, n)
+    height = np.where(label == 1, rng.choice([-1.0, 1.0], n), 0.2 * rng.standard_normal(n))
+    values = height[:, None] * np.ones(5) + 0.1 * rng.standard_normal((n, 5))
+    return Measurements(values, 0.1), label
+
+
+def with_gaps(objects: Measurements, seed: int) -> Measurements:
+    hidden = np.random.default_rng(seed).random(objects.shape) < 0.3
+    return Measurements(np.where(hidden, np.nan, objects.values), objects.sigma)
+
+
+def grown(objects: Measurements, label: np.ndarray, *, sees_gaps: bool) -> Trees:
+    rng = np.random.default_rng(1)
+    scales = TrainingScales.of(objects)
+    blind = Population().fit(objects, Gaussian(), rng, scales)
+    return grow(objects, label, 2, blind, scales, (0.0, 0.5), rng, sees_gaps=sees_gaps)
+
+
+def test_arrays_are_the_trees() -> None:
+    rng = np.random.default_rng(0)
+    seen = rng.standard_normal((300, 4)).astype(np.float32)
+    label = (seen[:, 0] * seen[:, 1] > 0).astype(np.int64) + (seen[:, 2] > 1)
+    seen[rng.random(seen.shape) < 0.2] = np.nan
+    forest = ExtraTreesClassifier(7, min_samples_leaf=2, random_state=0).fit(seen, label)
+    objects = Measurements(rng.standard_normal((20, 2)), 0.1)
+    blind = Population().fit(objects, Gaussian(), rng)
+    trees = Trees(
+        blind, TrainingScales.of(objects), True, **_as_arrays(forest, 3), log_prior=np.log(np.full(3, 1 / 3))
+    )
+    new = rng.standard_normal((50, 4)).astype(np.float32)
+    new[rng.random(new.shape) < 0.2] = np.nan
+    share = trees.share[trees._leaves(new)].mean(axis=1)
+    # Shares are kept in single precision.
+    np.testing.assert_allclose(share, forest.predict_proba(new), atol=1e-6)
+
+
+def test_tell_what_no_mean_tells() -> None:
+    objects, label = two_kinds(300, 0)
+    new, truth = two_kinds(500, 1)
+    told = grown(objects, label, sees_gaps=False).log_evidence(new)
+    # Half a class lies 8 sigma from the other class: errors are a few objects in the overlap near 0.8.
+    assert (told.argmax(axis=1) == truth).mean() > 0.97
+
+
+def test_gaps_are_hidden_or_seen() -> None:
+    objects, label = two_kinds(300, 2)
+    gappy = with_gaps(objects, 3)
+    scales = TrainingScales.of(gappy)
+    blind = Population().fit(gappy, Gaussian(), np.random.default_rng(0), scales)
+    assert np.isfinite(numbers(gappy, blind, scales, sees_gaps=False)).all()
+    seen = numbers(gappy, blind, scales, sees_gaps=True)
+    np.testing.assert_array_equal(np.isnan(seen[:, 5:]), ~gappy.observed)
+    for sees_gaps in (False, True):
+        told = grown(gappy, label, sees_gaps=sees_gaps).log_evidence(gappy)
+        assert np.isfinite(told).all()
+
+
+def test_far_values_and_nothing_observed() -> None:
+    objects, label = two_kinds(100, 4)
+    odd = Measurements(np.array([[1e40] * 5, [np.nan] * 5, [-1e40] * 5]), 0.1)
+    told = grown(objects, label, sees_gaps=False).log_evidence(odd)
+    assert np.isfinite(told).all()
+
+
+def test_more_noise_is_less_sure() -> None:
+    objects, label = two_kinds(300, 5)
+    new, _ = two_kinds(300, 6)
+    trees = grown(objects, label, sees_gaps=False)
+    rng = np.random.default_rng(7)
+    noisy = Measurements(new.values + rng.standard_normal(new.shape), np.hypot(0.1, 1.0))
+    gap = [np.abs(np.diff(trees.log_evidence(some), axis=1)).mean() for some in (new, noisy)]
+    assert gap[1] < gap[0]
+
+
+@pytest.mark.parametrize("levels", [(0.0,), (0.0, 0.1, 1.0)])
+def test_one_class_may_have_no_member_left(levels: tuple[float, ...]) -> None:
+    objects, _ = two_kinds(40, 8)
+    label = np.zeros(40, dtype=np.int64)
+    scales = TrainingScales.of(objects)
+    rng = np.random.default_rng(0)
+    blind = Population().fit(objects, Gaussian(), rng, scales)
+    trees = grow(objects, label, 2, blind, scales, levels, rng, sees_gaps=False)
+    assert np.isfinite(trees.log_evidence(objects)).all()

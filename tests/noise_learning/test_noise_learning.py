@@ -1,0 +1,127 @@
+"""Noise parameters are found where they are, and real variability within a class is left alone."""
+
+import numpy as np
+import pytest
+
+from badac import Measurements
+from badac.noise import AutoNoise, Correlated, Gaussian, Outliers, PerClass, Student
+from badac.noise_learning import compare_families, learn_noise
+
+AT = np.linspace(0.0, 1.0, 40)
+
+
+def population(n, rng, white=0.0):
+    """Two classes that vary along two smooth directions, and at each point by `white`: real, not noise."""
+    label = np.arange(n) % 2
+    z = rng.standard_normal((n, 2))
+    truth = (
+        np.where(label[:, None] == 0, np.sin(5 * AT), AT**2) + z[:, :1] * AT + 0.5 * z[:, 1:] * np.cos(3 * AT)
+    )
+    return truth + white * rng.standard_normal(truth.shape), label
+
+
+def noisy(noise, truth, sigma, rng):
+    like = Measurements(np.zeros(truth.shape), sigma)
+    return Measurements(noise.draw(truth, like, rng), sigma, at=AT)
+
+
+def test_known_noise_is_left_alone():
+    noise = Outliers(0.1, 4.0)
+    assert learn_noise(noise, None, None, None) is noise
+
+
+@pytest.mark.parametrize("white", [0.0, 0.15])
+def test_bad_points_are_found_and_variability_is_not_eaten(white):
+    rng = np.random.default_rng(0)
+    truth, label = population(400, rng, white)
+    sigma = rng.uniform(0.1, 0.4, truth.shape)
+    found = learn_noise(Outliers(), noisy(Outliers(0.15, 6.0), truth, sigma, rng), label, rng)
+    # 16,000 points, 2,400 bad: the share to 0.15 +- 0.003 if all were recognised; half of it is overlap.
+    assert isinstance(found, Outliers)
+    assert found.share == pytest.approx(0.15, abs=0.02)
+    assert found.width == pytest.approx(6.0, abs=0.4)
+
+
+@pytest.mark.parametrize("white", [0.0, 0.15])
+def test_no_bad_points_are_seen_where_there_is_only_variability(white):
+    rng = np.random.default_rng(1)
+    truth, label = population(200, rng, white)
+    training = noisy(Gaussian(), truth, rng.uniform(0.1, 0.4, truth.shape), rng)
+    assert learn_noise(AutoNoise(), training, label, rng) == Gaussian()
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_error_bars_off_by_a_factor(factor):
+    rng = np.random.default_rng(2)
+    truth, label = population(200, rng, white=0.1)
+    sigma = rng.uniform(0.1, 0.4, truth.shape)
+    drawn = noisy(Gaussian(), truth, sigma, rng)
+    training = Measurements(drawn.values, sigma / factor, at=AT)
+    found = learn_noise(AutoNoise(), training, label, rng)
+    assert isinstance(found, Gaussian)
+    assert found.scale == pytest.approx(factor, rel=0.08)
+
+
+def test_student_tails():
+    rng = np.random.default_rng(3)
+    truth, label = population(400, rng)
+    training = noisy(Student(3.0), truth, np.full(truth.shape, 0.2), rng)
+    found = learn_noise(Student(), training, label, rng)
+    assert isinstance(found, Student), found
+    assert found.df == pytest.approx(3.0, abs=0.5)
+
+
+def test_classes_keep_their_own_parameters_where_they_differ():
+    rng = np.random.default_rng(4)
+    truth, label = population(400, rng)
+    sigma = np.full(truth.shape, 0.2)
+    values = np.where(
+        label[:, None] == 0,
+        noisy(Outliers(0.3, 5.0), truth, sigma, rng).values,
+        noisy(Outliers(0.05, 5.0), truth, sigma, rng).values,
+    )
+    found = learn_noise(Outliers(), Measurements(values, sigma, at=AT), label, rng)
+    assert isinstance(found, PerClass)
+    assert found.noises[0].share == pytest.approx(0.3, abs=0.03)
+    assert found.noises[1].share == pytest.approx(0.05, abs=0.02)
+
+
+def test_correlated_errors_of_one_class():
+    rng = np.random.default_rng(5)
+    truth, label = population(400, rng)
+    steps = np.arange(40) // 8
+    cake = 0.1 * (1 + np.minimum.outer(steps, steps))
+    sigma = np.full(truth.shape, 0.1)
+    values = np.where(
+        label[:, None] == 0,
+        noisy(Correlated(cake), truth, sigma, rng).values,
+        noisy(Gaussian(), truth, sigma, rng).values,
+    )
+    training = Measurements(values, sigma, at=AT)
+    assert compare_families(training, label, rng, families=("gaussian", "correlated")).best == "correlated"
+    found = learn_noise(AutoNoise(), training, label, rng)
+    assert isinstance(found, PerClass)
+    assert isinstance(found.noises[0], Correlated)
+    assert found.noises[1] == Gaussian()
+
+
+def test_too_few_members_is_gaussian():
+    rng = np.random.default_rng(6)
+    training = Measurements(rng.standard_normal((6, 3)), 0.1)
+    label = np.array([0, 0, 0, 1, 1, 1])
+    assert learn_noise(AutoNoise(), training, label, rng) == Gaussian()
+    assert learn_noise(Outliers(), training, label, rng) == Outliers(0.0, 1.0)
+
+
+def test_open_noise_without_errors_is_refused():
+    rng = np.random.default_rng(7)
+    training = Measurements(rng.standard_normal((50, 3)))
+    with pytest.raises(ValueError, match="comparing scatter with `sigma`"):
+        learn_noise(Outliers(), training, np.zeros(50, dtype=int), rng)
+    assert learn_noise(AutoNoise(), training, np.zeros(50, dtype=int), rng) == Gaussian()
+
+
+def test_nothing_observed_teaches_nothing():
+    nothing = Measurements(np.full((30, 5), np.nan), 0.1)
+    found = learn_noise(Student(), nothing, np.zeros(30, dtype=np.int64), np.random.default_rng(0))
+    assert np.isfinite(found.df)
