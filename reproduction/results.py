@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import auc, matthews_corrcoef, roc_curve
 
 from badac.metrics import CalibrationCurve, calibration_curve, classification_summary, detection_summary
-from badac.plots.roc import RocCurve
 from badac.simulate import Experiment
 from reproduction.algorithms import ALGORITHMS, Answer
 from reproduction.cells import Cell, Size
@@ -34,6 +34,22 @@ METRICS: Mapping[str, str] = {
 
 _SCATTER = 1_500
 _ROC_POINTS = 300
+
+
+@dataclass(frozen=True, eq=False)
+class RocCurve:
+    """True against false positive rates, (points,) each, rising, as the threshold falls, and the area `auc` under them."""
+
+    false_positive: FloatArray
+    true_positive: FloatArray
+    auc: float
+
+    @classmethod
+    def of(cls, is_anomaly: npt.ArrayLike, score: npt.ArrayLike) -> RocCurve:
+        """Compute it for scores (n,), high = strange; infinite scores, which scikit-learn refuses, are allowed."""
+        rank = np.unique(np.asarray(score, dtype=np.float64), return_inverse=True)[1]
+        false_positive, true_positive, _ = roc_curve(is_anomaly, rank)
+        return cls(false_positive, true_positive, float(auc(false_positive, true_positive)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,15 +158,10 @@ def measure(cell: Cell, data: Experiment, answer: Answer) -> Result:
         metrics |= {"accuracy": told.accuracy, "log_loss": told.log_loss, "ece": told.ece}
         curve = calibration_curve(label == 1, probabilities[:, 1])
     for rule, flagged in (answer.flagged or {}).items():
-        metrics |= {f"mcc ({rule})": matthews(anomaly, flagged), f"flagged ({rule})": float(flagged.sum())}
+        # Zero where a rule flags all or nothing.
+        mcc = float(matthews_corrcoef(anomaly, flagged))
+        metrics |= {f"mcc ({rule})": mcc, f"flagged ({rule})": float(flagged.sum())}
     return Result(cell, metrics, answer.fit_seconds, answer.score_seconds, roc, curve, _scatter(data, answer))
-
-
-def matthews(truth: npt.NDArray[np.bool_], flagged: npt.NDArray[np.bool_]) -> float:
-    """Matthews' correlation of two yes-or-no answers (n,); zero where one of them never changes."""
-    from sklearn.metrics import matthews_corrcoef  # late: importing badac should not pay for it
-
-    return float(matthews_corrcoef(truth, flagged))
 
 
 def thinned(curve: RocCurve, points: int = _ROC_POINTS) -> RocCurve:

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from badac.metrics import rank_weighted_score
-from badac.plots.roc import RocCurve
 from reproduction.algorithms import Answer
 from reproduction.cells import Cell, Size
-from reproduction.results import Result, measure, thinned
+from reproduction.results import Result, RocCurve, measure, thinned
 
 
 @pytest.fixture(scope="module")
