@@ -7,5 +7,5 @@ A cell is one algorithm on one experiment with one seed. Its result is kept on d
 report and documentation are all made from the same results. Run it with ``make reproduce`` (``python -m reproduction``).
 
 Beside it live the scripts that write measured numbers into documents (`marked`, `readme`) and the one that measures the source
-tree itself (`tree`).
+tree itself and the walk of a call through it (`tree`, `walk`).
 """
