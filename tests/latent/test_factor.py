@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from populations import gaussian
 
 from badac.classes.population.rank import Spectrum, choose_rank, leading_eigenvectors
 from badac.latent.factor import (
@@ -12,6 +11,7 @@ from badac.latent.factor import (
 )
 from badac.latent.likelihood import project
 from badac.training import TrainingScales
+from populations import gaussian
 
 
 def test_sums_of_blocks_are_the_sum_of_all() -> None:

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from populations import gaussian, sines
 
 from badac.classes.population.rank import Spectrum
 from badac.classes.population.shape import Shape, choose_shape
@@ -9,6 +8,7 @@ from badac.latent.likelihood import LatentLikelihood, project
 from badac.latent.mixture import Mixture, averaged, deconvolve, logsumexp_rows, start_mixture
 from badac.latent.reconstruction import as_mixture
 from badac.training import TrainingScales
+from populations import gaussian, sines
 
 
 def latent_of(members, rank: int) -> LatentLikelihood:

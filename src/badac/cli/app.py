@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from badac.cli import demo, diagnose, evaluate, explain, fit, rank, reproduce, simulate
+from badac.cli import demo, diagnose, evaluate, explain, fit, rank, simulate
 
 app = typer.Typer(
     name="badac",
@@ -43,4 +43,3 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("diagnose")(diagnose.diagnose)
 app.command("simulate")(simulate.simulate)
 app.command("demo")(demo.demo)
-app.command("reproduce")(reproduce.reproduce)
