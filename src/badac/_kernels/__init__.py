@@ -1,10 +1,10 @@
 """Arrays in, arrays out: the kernels, and the one place that chooses who computes them.
 
-A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMPILED` is the core, None where it was not built.
-``badac._kernels.backend`` is the one in use: the core where there is one, the definition where there is none or where the
-environment variable ``BADAC_KERNELS`` is ``reference``. `using` puts another in its place for a while. The functions here
-check what they are given and call the kernel of the same name of that backend; what each computes is told where it is
-defined (`pairs`, `mixture`, `latent`, `hypotheses`, `widths`). All take `n_threads`, and no result depends on it.
+A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMPILED` is the core, None where it was not built
+or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
+else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
+that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `hypotheses`, `widths`). All take
+`n_threads`, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -48,23 +48,24 @@ __all__ = [
     "widths_posterior",
 ]
 
-COMPILED: Backend | None
-try:
-    from badac._kernels.compiled import COMPILED
-except ImportError:
-    COMPILED = None
 
-
-def _chosen() -> Backend:
+def _compiled_if_wanted() -> Backend | None:
     choice = os.environ.get("BADAC_KERNELS", "compiled")
     if choice not in ("compiled", "reference"):
         raise ValueError(
             f"BADAC_KERNELS must be 'compiled' or 'reference': got {choice!r}. Unset it for the default."
         )
-    return NUMPY if choice == "reference" or COMPILED is None else COMPILED
+    if choice == "reference":
+        return None
+    try:
+        from badac._kernels.compiled import COMPILED
+    except ImportError:
+        return None
+    return COMPILED
 
 
-backend = _chosen()
+COMPILED = _compiled_if_wanted()
+backend = NUMPY if COMPILED is None else COMPILED
 
 
 @contextmanager
