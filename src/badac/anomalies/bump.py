@@ -27,8 +27,10 @@ from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import bump_grid, bumps
 from badac.data.measurements import Measurements
 from badac.latent.mixture import logsumexp_rows
+from badac.registry import registered
 
 
+@registered("hypothesis")
 @dataclass(frozen=True, eq=False)
 class Bump:
     """A known class plus a bump.

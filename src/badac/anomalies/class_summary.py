@@ -33,6 +33,7 @@ from badac.latent.likelihood import LatentLikelihood, products, project, weighte
 from badac.latent.mixture import Mixture, deconvolve, logsumexp_rows, start_mixture
 from badac.noise.model import Noise
 from badac.nuisance.model import active, innermost
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _MEMBERS_PER_COMPONENT = 20
@@ -41,6 +42,7 @@ _MOST_COMPONENTS = 16
 _BROAD_WIDTH = 3.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Described:
     """One class as its factor model and the mixture of its members in the latent space."""

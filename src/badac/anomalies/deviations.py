@@ -37,10 +37,12 @@ from badac.data.measurements import Measurements
 from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import noise_of_class
 from badac.posterior import log_total
+from badac.registry import registered
 
 _OBJECTS_PER_BLOCK = 512
 
 
+@registered("anomaly", "auto")
 @dataclass(frozen=True, eq=False)
 class Deviations:
     """An average of hypotheses about what an anomaly is.

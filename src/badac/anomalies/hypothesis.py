@@ -12,11 +12,13 @@ from badac.anomalies.class_summary import Described, View
 from badac.anomalies.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.mixture import logsumexp_rows
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _HOPELESS = 30.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Ground:
     """What all hypotheses share.

@@ -21,10 +21,12 @@ from badac.data.validation import IntArray
 from badac.latent.mixture import Mixture
 from badac.latent.process import Block, Process, covariance
 from badac.noise.model import noise_of_class
+from badac.registry import registered
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class OwnClass:
     """A known class at any points.

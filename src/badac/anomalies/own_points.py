@@ -29,6 +29,7 @@ from badac.data.measurements import Measurements
 from badac.latent.basis import coordinates
 from badac.latent.mixture import logsumexp_rows
 from badac.latent.process import Block, blocks
+from badac.registry import registered
 
 _HOPELESS = 30.0
 _MOST_PLACES = 60
@@ -36,6 +37,7 @@ _LEAST_SEEN = 0.5
 _FARTHEST = 1e6
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class OwnPoints:
     """The known classes as the hypotheses see them, for objects with points of their own.

@@ -26,8 +26,10 @@ from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
 from badac.data.measurements import Measurements
 from badac.latent.likelihood import project
+from badac.registry import registered
 
 
+@registered("hypothesis")
 @dataclass(frozen=True, eq=False)
 class SmoothDeviation:
     """A known class plus a Gaussian process.

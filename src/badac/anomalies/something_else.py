@@ -24,11 +24,13 @@ from badac.data.measurements import Measurements
 from badac.latent.factor import Factor
 from badac.latent.likelihood import project, weighted_residuals
 from badac.noise.model import Noise
+from badac.registry import registered
 
 NOISE_SHARE = 4.0
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
+@registered("hypothesis")
 @dataclass(frozen=True, eq=False)
 class SomethingElse:
     """A Gaussian process of unknown amplitude and length; for features without an order, independent values.

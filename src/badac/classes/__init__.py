@@ -1,6 +1,7 @@
 """Class models: what a class looks like, learned from its noisy members."""
 
 from badac.classes.auto import Auto, Candidate
+from badac.classes.imputed import Imputed
 from badac.classes.instances import Instances
 from badac.classes.model import ClassModel
 from badac.classes.parametric.expansion import Expansion
@@ -24,6 +25,7 @@ __all__ = [
     "Division",
     "Expansion",
     "GaussianProcess",
+    "Imputed",
     "Instances",
     "IrregularPopulation",
     "LinearModel",

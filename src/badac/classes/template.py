@@ -24,9 +24,11 @@ from badac.latent.factor import Factor, with_prior_member
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood
 from badac.latent.likelihood import log_determinant, project
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("class_model", "template")
 @dataclass(frozen=True, eq=False)
 class Template:
     """A class as one curve with an error band.

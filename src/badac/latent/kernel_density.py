@@ -25,6 +25,7 @@ from badac._kernels.latent import pack, unpack
 from badac.latent.likelihood import LatentLikelihood, products
 from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import IntArray
+from badac.registry import registered
 from badac.training import FloatArray
 
 BANDWIDTHS = (0.1, 0.2, 0.35, 0.6, 1.0)
@@ -33,6 +34,7 @@ _SETTLED = 1e-6
 _PAIRS_PER_BLOCK = 1 << 19
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class KernelDensity:
     """A kernel density over the members' posterior positions, for a few bandwidths at once.

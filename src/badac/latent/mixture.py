@@ -20,6 +20,7 @@ from scipy.cluster.vq import kmeans2, vq
 from badac._kernels import latent_log_evidence, latent_log_match, latent_step
 from badac._kernels.latent import GROUP, Components, inverse, pack, unpack
 from badac.latent.likelihood import LatentLikelihood
+from badac.registry import registered
 from badac.training import FloatArray
 
 _TO_GROUP, _TO_GROUP_EACH = 400, 20
@@ -33,6 +34,7 @@ _REFRESH = 4
 _FAR = 14.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Mixture:
     """Weights (k,), means (k, r) and covariances (k, r, r) of the components."""

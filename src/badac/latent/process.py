@@ -26,6 +26,7 @@ from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.basis import Basis, coordinates
 from badac.latent.correlation import correlation
+from badac.registry import registered
 from badac.training import FloatArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -33,6 +34,7 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 _NUMBERS_PER_BLOCK = 1 << 17
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Process:
     """The class's covariance: see the module.

@@ -15,7 +15,7 @@ gains, ``1 + gain^2`` times what they were. A template, whose scatter is all psi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.stats import norm
@@ -40,12 +40,14 @@ from badac.noise.model import LinkedNoise, Noise
 from badac.nuisance.model import left_out
 from badac.nuisance.nodes import groups, log_average, normal_nodes
 from badac.nuisance.pairs import calibrated_log_mixture
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _POINTS = 128
 _SMALLEST_GAIN = 0.02
 
 
+@registered("nuisance")
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """A class whose new objects have an unknown gain and offset.
@@ -73,6 +75,8 @@ class Calibration:
     >>> bool(wrapped.log_evidence(star)[0] > plain.log_evidence(star)[0] + 10)
     True
     """
+
+    widths: ClassVar[dict[str, str]] = {"gain": "gain", "offset": "offset"}
 
     gain: float = 0.0
     offset: float = 0.0

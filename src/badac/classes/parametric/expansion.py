@@ -21,9 +21,11 @@ from badac.classes.population.rank import Spectrum
 from badac.data.measurements import Measurements
 from badac.latent.factor import expectation_maximisation
 from badac.latent.likelihood import project
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Expansion:
     """A basis for curves on a common grid.

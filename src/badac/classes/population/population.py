@@ -46,6 +46,7 @@ from badac.latent.likelihood import LatentLikelihood, project, sums_of_values
 from badac.latent.mixture import Mixture
 from badac.latent.reconstruction import reconstruct
 from badac.noise.model import LinkedNoise, Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 # A broad component as heavy as one member more: rare, not impossible.
@@ -55,6 +56,7 @@ MEMBERS_TO_START_FROM = 20_000
 STEPS = 5
 
 
+@registered("class_model", "population")
 @dataclass(frozen=True, eq=False)
 class Population:
     """A class as a population learned through the noise.

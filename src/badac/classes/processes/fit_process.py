@@ -18,6 +18,7 @@ from badac.classes.processes.hyperparameters import Extent, climb
 from badac.data.measurements import Measurements
 from badac.latent.basis import Basis
 from badac.latent.process import Block, Process, blocks, reduce
+from badac.registry import registered
 
 MEMBERS_TO_LEARN_FROM = 400
 _POINTS_TO_LEARN_FROM = 50
@@ -26,6 +27,7 @@ SMALL_CLASS = 400
 FOLDS = 4
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Curve:
     """The class's mean curve: coefficients (q,) around `origin`, and the precision (q, q) to which they are known."""

@@ -36,6 +36,7 @@ from badac.latent.basis import Basis, coordinates
 from badac.latent.correlation import KERNELS
 from badac.latent.process import Process
 from badac.noise.model import Noise, ScaleMixture
+from badac.registry import registered
 from badac.training import TrainingScales
 
 WIDTHS = (1.0, 0.25, 4.0, 16.0)
@@ -43,6 +44,7 @@ WIDTHS = (1.0, 0.25, 4.0, 16.0)
 _PRIOR_SHARE = (1.0, 0.02, 0.1, 0.02)
 
 
+@registered("class_model", "gp")
 @dataclass(frozen=True, eq=False)
 class GaussianProcess:
     """One Gaussian process per class.

@@ -32,12 +32,14 @@ from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
 from badac.latent.process import Process, blocks, covariance
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _BROAD_WIDTH = 3.0
 
 
+@registered("class_model")
 @dataclass(frozen=True, eq=False)
 class IrregularPopulation:
     """A population of curves at points of their own.

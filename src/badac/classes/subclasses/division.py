@@ -27,6 +27,7 @@ from badac.data.measurements import Measurements
 from badac.latent.factor import expectation_maximisation
 from badac.latent.likelihood import LatentLikelihood, project
 from badac.latent.mixture import Mixture, deconvolve, start_mixture
+from badac.registry import registered
 from badac.training import TrainingScales
 
 LEAST_GAP = 15.0
@@ -42,6 +43,7 @@ _MOST_DIRECTIONS = 12
 IntArray = npt.NDArray[np.int64]
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Division:
     """A class divided into subclasses.

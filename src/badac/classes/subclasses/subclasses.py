@@ -27,11 +27,13 @@ from badac.data.measurements import Measurements
 from badac.latent.gaussian_approximation import link_scales
 from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 PARTS: dict[str, Callable[[], ClassModel]] = {"population": Population, "template": Template}
 
 
+@registered("class_model", "subclasses")
 @dataclass(frozen=True, eq=False)
 class Subclasses:
     """A class as a mixture of subclasses, their number by evidence.
