@@ -39,9 +39,7 @@ from badac.calibration.stacking.weights import Stacking
 from badac.classes.imputed import Imputed
 from badac.classes.pointwise import Pointwise
 from badac.classes.population.plan import Plan
-from badac.classes.population.shape import Shape
 from badac.classes.population.tails import Tails
-from badac.classes.processes.fit_process import Curve
 from badac.data.gridding import Grid
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
@@ -50,7 +48,8 @@ from badac.latent.factor import Factor
 from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
-from badac.latent.process import Process
+from badac.latent.process import Curve, Process
+from badac.latent.shape import Shape
 from badac.stream import Stream
 from badac.stream.new_class_prior import Alikeness, YoungClass
 from badac.stream.state import NewClass, Pool, StreamState
