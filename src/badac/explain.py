@@ -30,7 +30,6 @@ from badac.classes.instances import fill_gaps
 from badac.data.measurements import Measurements
 from badac.data.units import in_units
 from badac.latent.mixture import logsumexp_rows
-from badac.latent.reconstruction import latent_posterior
 from badac.training import TrainingScales
 
 FloatArray = npt.NDArray[np.float64]
@@ -302,7 +301,7 @@ def predicted(view: View, hidden: npt.NDArray[np.bool_]) -> tuple[FloatArray, Fl
         values, sigma = np.where(hidden, np.nan, objects.values), np.where(hidden, np.inf, objects.sigma)
         objects = Measurements._trusted(values, sigma, objects.covariance, objects.at, objects.has_errors)
     factor, mixture = view.described.factor, view.described.mixture
-    position, covariance = latent_posterior(View(objects, view.described, 0.0).latent, mixture)
+    position, covariance = mixture.posterior(View(objects, view.described, 0.0).latent)
     spread = np.einsum("ja,iab,jb->ij", factor.factors, covariance, factor.factors)
     return factor.mean + position @ factor.factors.T, np.sqrt(spread + factor.psi)
 

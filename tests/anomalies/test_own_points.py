@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 from badac import BADACClassifier
 from badac.anomalies import Bump, Deviations, SmoothDeviation, SomethingElse
 from badac.anomalies.own_points import OwnPoints
-from badac.classes.processes.gp import WIDTHS
+from badac.classes.gp import WIDTHS
 from badac.data import Measurements
 from badac.latent.basis import coordinates
 from badac.latent.correlation import correlation

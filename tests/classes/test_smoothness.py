@@ -1,8 +1,8 @@
 import numpy as np
 
-from badac.classes.population.rank import Spectrum
 from badac.classes.population.smoothness import choose_penalty, smoothed, whittaker
 from badac.latent.factor import Factor
+from badac.latent.moments import Spectrum
 from badac.training import TrainingScales
 from populations import gaussian
 

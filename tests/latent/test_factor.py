@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from badac.classes.population.rank import Spectrum, choose_rank, leading_eigenvectors
+from badac.classes.population.rank import choose_rank
 from badac.latent.factor import (
     all_statistics,
     drawn_together,
@@ -10,6 +10,7 @@ from badac.latent.factor import (
     statistics,
 )
 from badac.latent.likelihood import project
+from badac.latent.moments import Spectrum, leading_eigenvectors
 from badac.training import TrainingScales
 from populations import gaussian
 

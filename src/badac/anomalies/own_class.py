@@ -13,13 +13,12 @@ import numpy as np
 
 from badac.anomalies.model import FloatArray, Known
 from badac.classes.auto import Auto
+from badac.classes.gp import GaussianProcess
+from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import ClassModel
-from badac.classes.processes.fit_process import Curve, scaled
-from badac.classes.processes.gp import GaussianProcess
-from badac.classes.processes.irregular import IrregularPopulation
 from badac.data.validation import IntArray
 from badac.latent.mixture import Mixture
-from badac.latent.process import Block, Process, covariance
+from badac.latent.process import Block, Curve, Process, covariance, scaled
 from badac.noise.model import noise_of_class
 from badac.registry import registered
 

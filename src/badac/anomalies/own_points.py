@@ -24,7 +24,7 @@ from badac.anomalies.own_class import OwnClass, Seen, own_class, taken
 from badac.anomalies.sequence import bump_grid
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import NOISE_SHARE, SomethingElse
-from badac.classes.processes.gp import WIDTHS
+from badac.classes.gp import WIDTHS
 from badac.data.measurements import Measurements
 from badac.latent.basis import coordinates
 from badac.latent.mixture import logsumexp_rows

@@ -20,7 +20,7 @@ from badac.anomalies.bump import Bump, log_bayes_factor
 from badac.anomalies.model import FloatArray
 from badac.anomalies.own_class import OwnClass, Seen, taken
 from badac.anomalies.own_points import OwnPoints
-from badac.classes.processes.gp import WIDTHS
+from badac.classes.gp import WIDTHS
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.correlation import correlation

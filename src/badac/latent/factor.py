@@ -22,7 +22,7 @@ import numpy as np
 from badac._kernels import latent_posterior
 from badac._kernels.latent import pack, triangle, unpack
 from badac.data.measurements import Measurements
-from badac.latent.likelihood import blocks, products, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weighted_residuals
 from badac.registry import registered
 from badac.training import FloatArray, TrainingScales
 
@@ -47,6 +47,10 @@ class Factor:
     def widened(self, variance: FloatArray) -> Factor:
         """Return the same model with more variance (m,) at every point."""
         return Factor(self.mean, self.factors, self.psi + variance)
+
+    def project(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
+        """Return what each of the n objects (n, m) says of its latent position (`badac.latent.likelihood`)."""
+        return project(objects, self.mean, self.factors, self.psi, n_threads=n_threads)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,12 +29,11 @@ from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray, is_number
+from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood
-from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood, weigh
 from badac.latent.marginalise import marginalise
-from badac.latent.mixture import Mixture
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import LinkedNoise, Noise
 from badac.nuisance.model import left_out
@@ -157,7 +156,7 @@ class Calibration:
         return self._by_correction(model, objects, n_threads)
 
     def _through_factors(
-        self, objects: Measurements, factor: Factor, density: Mixture | KernelDensity, noise: Noise | None
+        self, objects: Measurements, factor: Factor, density: LatentDensity, noise: Noise | None
     ) -> FloatArray:
         psi = (1.0 + self.gain**2) * factor.psi
         columns = [np.full(len(psi), self.offset)] if self.offset else []
@@ -175,9 +174,7 @@ class Calibration:
             out[rows] = self._over_gains(latent[rows], density, count)
         return out
 
-    def _over_gains(
-        self, latent: LatentLikelihood, density: Mixture | KernelDensity, count: int
-    ) -> FloatArray:
+    def _over_gains(self, latent: LatentLikelihood, density: LatentDensity, count: int) -> FloatArray:
         full = unpack(latent.precision)
         own, inner = full[:, 0, 0], pack(full[:, 1:, 1:])
         nodes, log_weights = normal_nodes(count)

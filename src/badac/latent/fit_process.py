@@ -1,40 +1,32 @@
 """How a process is learned from a class's members: the climb, the number of factors, and honest evidence of the members.
 
-Factors are grown one at a time in the direction that the evidence asks for most, and kept if members that were held out gain
-by it. The evidence of each member under the class without it is exact in the mean curve; in a small class the
-hyper-parameters too must not have seen the member, so they are climbed to again without a quarter of the members at a time.
+Factors are grown one at a time in the direction that the evidence asks for most, and kept if members that were held out
+gain by it (rank growth). The evidence of each member under the class without it is by cross-fitting: a quarter of the
+members at a time is left out, hyperparameters, factors and mean curve are learned again from the others, and the quarter is
+asked about. At most 400 members are climbed with, so that costs as much for any class as for one of 400. A class of fewer
+than eight is not divided: there the mean curve alone is left out, exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes.model import FloatArray
-from badac.classes.processes.hyperparameters import Extent, climb
+from badac._kernels.latent import unpack
 from badac.data.measurements import Measurements
 from badac.latent.basis import Basis
-from badac.latent.process import Block, Process, blocks, reduce
-from badac.registry import registered
+from badac.latent.hyperparameters import Extent, climb
+from badac.latent.process import Block, Curve, FactorProcess, Process, blocks, scaled
+from badac.training import FloatArray
 
+# Members and points of each that hyperparameters are climbed with: a step costs members x points^3, and they are few numbers.
 MEMBERS_TO_LEARN_FROM = 400
 _POINTS_TO_LEARN_FROM = 50
 _MAX_RANK = 8
-SMALL_CLASS = 400
 FOLDS = 4
-
-
-@registered("part")
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """The class's mean curve: coefficients (q,) around `origin`, and the precision (q, q) to which they are known."""
-
-    origin: float
-    coefficients: FloatArray
-    precision: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +39,7 @@ class Learner:
     origin : float
     prior_precision : (q,)
         Of the mean curve's coefficients.
-    scales : Scales
+    extent : Extent
     rng : numpy.random.Generator
     """
 
@@ -80,35 +72,39 @@ class Learner:
                 here, ask = self._climb(self._with_factor(here, ask), train, 15)
         return self._climb(best, every, 15)[0]
 
-    def curve(self, members: Measurements, process: Process) -> Curve:
+    def curve(self, members: Measurements, process: Process, *, n_threads: int = 1) -> Curve:
         """Return the posterior of the mean curve given members and process."""
-        total = np.diag(self.prior_precision)
-        shift = np.zeros(self.basis.size)
-        for part in reduce(members, process, self.origin, shift):
-            total += part.precision.sum(axis=0)
+        total, shift = np.diag(self.prior_precision), np.zeros(self.basis.size)
+        around = FactorProcess(process, Curve(self.origin, shift, total))
+        for _, part in around.project_blocks(members, n_threads=n_threads):
+            total = total + unpack(part.precision.sum(axis=0))
             shift = shift + part.shift.sum(axis=0)
         return Curve(self.origin, np.asarray(np.linalg.solve(total, shift), dtype=np.float64), total)
 
     def member_evidence(self, members: Measurements, process: Process, widths: Sequence[float]) -> FloatArray:
         """Return (k, widths): log evidence of each member under the class without it, its covariance times each width."""
         n = members.n_objects
-        out = np.empty((n, len(widths)))
-        if n > SMALL_CLASS or n < 2 * FOLDS:
+        if n < 2 * FOLDS:
             curve = self.curve(members, process)
-            for column, width in enumerate(widths):
-                out[:, column] = leave_one_out(members, process, curve, width)
-            return out
-        for fold in range(FOLDS):
-            held = np.arange(n) % FOLDS == fold
-            without = self.again(members[~held], process)
+            return np.column_stack([leave_one_out(members, process, curve, width) for width in widths])
+        out = np.empty((n, len(widths)))
+        for held, without in self.folds(members, process):
             curve = self.curve(members[~held], without)
             for column, width in enumerate(widths):
                 out[held, column] = log_evidence(members[held], scaled(without, width), curve)
         return out
 
+    def folds(
+        self, members: Measurements, process: Process
+    ) -> Iterator[tuple[npt.NDArray[np.bool_], Process]]:
+        """Yield a quarter of the members (k,), True where held out, and the process as the others have it; four times."""
+        for fold in range(FOLDS):
+            held = np.arange(members.n_objects) % FOLDS == fold
+            yield held, self.again(members[~held], process)
+
     def again(self, members: Measurements, process: Process) -> Process:
-        """Climb again, from where all members led, with these."""
-        return self._climb(process, self._blocks(members), 15)[0]
+        """Climb again, from where all members led, with (at most 400 of) these."""
+        return self._climb(process, self._blocks(members[:MEMBERS_TO_LEARN_FROM]), 15)[0]
 
     def _blocks(self, members: Measurements) -> list[tuple[Block, FloatArray]]:
         packed = blocks(members, self.basis, max_points=_POINTS_TO_LEARN_FROM, rng=self.rng)
@@ -125,27 +121,11 @@ class Learner:
         return replace(process, factors=np.hstack([process.factors, new]))
 
 
-def scaled(process: Process, width: float) -> Process:
-    """Return the process with its covariance multiplied by `width`."""
-    if width == 1.0:
-        return process
-    return replace(
-        process,
-        bands=width * process.bands,
-        psi=width * process.psi,
-        factors=np.sqrt(width) * process.factors,
-    )
-
-
-def log_evidence(objects: Measurements, process: Process, curve: Curve) -> FloatArray:
+def log_evidence(objects: Measurements, process: Process, curve: Curve, *, n_threads: int = 1) -> FloatArray:
     """Return (n,): log density of the objects under the process, the mean curve's uncertainty included."""
     out = np.empty(objects.n_objects)
-    before = np.linalg.slogdet(curve.precision)[1]
-    for part in reduce(objects, process, curve.origin, curve.coefficients):
-        total = curve.precision + part.precision
-        moved = np.linalg.solve(total, part.shift[..., None])[..., 0]
-        gain = np.einsum("bq,bq->b", part.shift, moved)
-        out[part.rows] = 0.5 * (gain - part.offset + before - np.linalg.slogdet(total)[1])
+    for rows, part in FactorProcess(process, curve).project_blocks(objects, n_threads=n_threads):
+        out[rows] = part.log_evidence_under(curve.precision)
     return out
 
 
@@ -155,18 +135,13 @@ def leave_one_out(members: Measurements, process: Process, curve: Curve, width: 
     At another `width` than 1 the member is asked with a wider process, while the mean was learned with the process itself.
     """
     out = np.empty(members.n_objects)
-    own = reduce(members, process, curve.origin, curve.coefficients)
-    wide = reduce(members, scaled(process, width), curve.origin, curve.coefficients)
-    for part, asked in ((part, part) for part in own) if width == 1.0 else zip(own, wide, strict=True):
+    own = FactorProcess(process, curve).project_blocks(members)
+    wide = FactorProcess(scaled(process, width), curve).project_blocks(members)
+    for (rows, part), (_, asked) in zip(own, wide, strict=True):
         # Without the member, the mean curve's coefficients are N(-back, left^-1) around those learned with it.
-        left = curve.precision - part.precision
-        back = np.linalg.solve(left, part.shift[..., None])[..., 0]
-        moved = (asked.precision @ back[..., None])[..., 0]
-        offset = asked.offset + np.einsum("bq,bq->b", back, 2.0 * asked.shift + moved)
-        shift = asked.shift + moved
-        total = left + asked.precision
-        gain = np.einsum("bq,bq->b", shift, np.linalg.solve(total, shift[..., None])[..., 0])
-        out[part.rows] = 0.5 * (gain - offset + np.linalg.slogdet(left)[1] - np.linalg.slogdet(total)[1])
+        left = curve.precision - unpack(part.precision)
+        back = np.asarray(np.linalg.solve(left, part.shift[..., None])[..., 0], dtype=np.float64)
+        out[rows] = asked.seen_from(-back).log_evidence_under(left)
     return out
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from badac.latent.density import LatentDensity
 from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, averaged, deconvolve, start_mixture
@@ -56,7 +57,7 @@ class Shape:
 
     def learn(
         self, latent: LatentLikelihood, rng: np.random.Generator, *, max_steps: int = 8
-    ) -> Mixture | KernelDensity:
+    ) -> LatentDensity:
         """Learn the density from the members' latent likelihoods."""
         if self.kind == "curves":
             return KernelDensity.of(latent, rng)

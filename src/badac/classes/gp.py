@@ -4,7 +4,7 @@
 
 at the object's own points. Needs no common grid: objects have coordinates of their own (`at` per object) and, if they like,
 several bands. The mean curve, the kernel's length and amplitude, the covariance between bands and the class's own ways to
-deviate are learned by evidence from the members as they are (`badac.latent.process`, `hyper`, `growth`). The
+deviate are learned by evidence from the members as they are (`badac.latent.process`, `badac.latent.fit_process`). The
 widths ``s`` give the class tails: real classes have members that are four times as far off as the rest, and a Gaussian would
 call them impossible. Their shares are learned; a class that is Gaussian keeps ``s = 1``. One process per class is also the
 paper's template: its cost does not grow with the number of members.
@@ -22,19 +22,12 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from badac.classes.model import FloatArray
-from badac.classes.processes.fit_process import (
-    MEMBERS_TO_LEARN_FROM,
-    Curve,
-    Learner,
-    log_evidence,
-    scaled,
-    shuffled,
-)
-from badac.classes.processes.hyperparameters import Extent, start
 from badac.data.measurements import Measurements
 from badac.latent.basis import Basis, coordinates
 from badac.latent.correlation import KERNELS
-from badac.latent.process import Process
+from badac.latent.fit_process import MEMBERS_TO_LEARN_FROM, Learner, log_evidence, shuffled
+from badac.latent.hyperparameters import Extent, start
+from badac.latent.process import Curve, Process, scaled
 from badac.noise.model import Noise, ScaleMixture
 from badac.registry import registered
 from badac.training import TrainingScales
@@ -136,13 +129,13 @@ class GaussianProcess:
             "fit first"
         )
         columns = [
-            log_evidence(objects, scaled(self.process, width), self.curve) + log_share
+            log_evidence(objects, scaled(self.process, width), self.curve, n_threads=n_threads) + log_share
             for width, log_share in zip(WIDTHS, self.log_shares, strict=False)
         ]
         return np.asarray(logsumexp(columns, axis=0))
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
-        """Learned in `fit`: exact in the mean curve; in small classes the hyper-parameters have not seen the member."""
+        """Learned in `fit` by cross-fitting: neither hyperparameters nor mean curve have seen the member."""
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
 

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
-from badac.classes.model import FloatArray
 from badac.latent.process import Block, Process, between_bands, covariance
+from badac.training import FloatArray
 
 _FLOOR = 1e-4
 _FORBIDDEN = 1e100
