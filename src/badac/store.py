@@ -26,8 +26,6 @@ import numpy.typing as npt
 from scipy import stats
 
 from badac import anomalies, classes, noise, nuisance
-from badac.anomalies.own_class import OwnClass
-from badac.anomalies.own_points import OwnPoints
 from badac.calibration.coarsening import Coarsening
 from badac.calibration.missingness import Missingness
 from badac.calibration.null_distribution import NullDistribution, Strangeness
@@ -110,10 +108,11 @@ STORABLE: dict[str, type] = {
         noise.Binomial,
         noise.PerClass,
         anomalies.Deviations,
-        OwnClass,
-        OwnPoints,
-        anomalies.Described,
-        anomalies.Ground,
+        anomalies.OnGrid,
+        anomalies.AtPoints,
+        anomalies.ClassSummary,
+        anomalies.ProcessSummary,
+        anomalies.Scales,
         anomalies.SomethingElse,
         anomalies.Bump,
         anomalies.SmoothDeviation,

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from badac.anomalies.class_summary import Described, View, without
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from badac import Measurements
 from badac.anomalies import Bump, SmoothDeviation, SomethingElse
-from badac.anomalies.class_summary import Described, View, without
 from badac.anomalies.hypothesis import Ground
 from badac.anomalies.sequence import cosines, spectrum
 from badac.latent.factor import Factor

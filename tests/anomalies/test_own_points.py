@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from badac.anomalies.own_points import OwnPoints
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from badac import BADACClassifier
 from badac.anomalies import Bump, Deviations, SmoothDeviation, SomethingElse
-from badac.anomalies.own_points import OwnPoints
 from badac.classes.processes.gp import WIDTHS
 from badac.data import Measurements
 from badac.latent.basis import coordinates

@@ -17,7 +17,7 @@ through the Cholesky factorisation together, padded with points of unit variance
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,18 @@ class Process:
     factors: FloatArray
 
 
+def scaled(process: Process, width: float) -> Process:
+    """Return the process with its covariance multiplied by `width`."""
+    if width == 1.0:
+        return process
+    return replace(
+        process,
+        bands=width * process.bands,
+        psi=width * process.psi,
+        factors=np.sqrt(width) * process.factors,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """Objects with similar numbers of points, packed: the observed points first, then padding.
@@ -91,6 +103,12 @@ class Block:
     def features(self, basis: Basis) -> FloatArray:
         """Return (b, p, size): the basis at the points, zeros in the padding."""
         return basis(np.where(self.seen, self.at, np.nan), self.band)
+
+    def take(self, rows: IntArray) -> Block:
+        """Return some of the objects of the block."""
+        extra = None if self.extra is None else self.extra[rows]
+        cut = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "extra"}
+        return Block(**cut, extra=extra)
 
 
 def blocks(

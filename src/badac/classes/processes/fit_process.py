@@ -17,7 +17,7 @@ from badac.classes.model import FloatArray
 from badac.classes.processes.hyperparameters import Extent, climb
 from badac.data.measurements import Measurements
 from badac.latent.basis import Basis
-from badac.latent.process import Block, Process, blocks, reduce
+from badac.latent.process import Block, Process, blocks, reduce, scaled
 
 MEMBERS_TO_LEARN_FROM = 400
 _POINTS_TO_LEARN_FROM = 50
@@ -121,18 +121,6 @@ class Learner:
         _, vectors = np.linalg.eigh(0.5 * (ask + ask.T))
         new = 0.1 * self.extent.value * vectors[:, -1:]
         return replace(process, factors=np.hstack([process.factors, new]))
-
-
-def scaled(process: Process, width: float) -> Process:
-    """Return the process with its covariance multiplied by `width`."""
-    if width == 1.0:
-        return process
-    return replace(
-        process,
-        bands=width * process.bands,
-        psi=width * process.psi,
-        factors=np.sqrt(width) * process.factors,
-    )
 
 
 def log_evidence(objects: Measurements, process: Process, curve: Curve) -> FloatArray:

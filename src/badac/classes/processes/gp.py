@@ -27,14 +27,14 @@ from badac.classes.processes.fit_process import (
     Curve,
     Learner,
     log_evidence,
-    scaled,
     shuffled,
 )
 from badac.classes.processes.hyperparameters import Extent, start
 from badac.data.measurements import Measurements
 from badac.latent.basis import Basis, coordinates
 from badac.latent.correlation import KERNELS
-from badac.latent.process import Process
+from badac.latent.process import Process, scaled
+from badac.latent.process_summary import ProcessSummary
 from badac.noise.model import Noise, ScaleMixture
 from badac.training import TrainingScales
 
@@ -143,6 +143,16 @@ class GaussianProcess:
         """Learned in `fit`: exact in the mean curve; in small classes the hyper-parameters have not seen the member."""
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
+
+    def summary(self) -> ProcessSummary | None:
+        """Return the class at any points: what varies widens, the uncertainty of the mean curve does not."""
+        if self.process is None or self.curve is None or self.log_shares is None:
+            return None
+        uncertainty = np.linalg.cholesky(np.linalg.inv(self.curve.precision))
+        mean, widths = self.curve, WIDTHS[: len(self.log_shares)]
+        return ProcessSummary(
+            self.process, mean.origin, mean.coefficients, uncertainty, widths, self.log_shares
+        )
 
     def _check(self, noise: Noise) -> None:
         if self.kernel not in KERNELS:

@@ -24,13 +24,14 @@ from scipy.special import logsumexp
 from badac._kernels.latent import pack
 from badac.classes.model import FloatArray
 from badac.classes.population.shape import Shape, choose_shape
-from badac.classes.processes.fit_process import FOLDS, SMALL_CLASS, Curve, Learner, scaled
+from badac.classes.processes.fit_process import FOLDS, SMALL_CLASS, Curve, Learner
 from badac.classes.processes.gp import WIDTHS, GaussianProcess, learn_shares
 from badac.data.measurements import Measurements
 from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
-from badac.latent.process import Process, blocks, covariance
+from badac.latent.process import Process, blocks, covariance, scaled
+from badac.latent.process_summary import ProcessSummary
 from badac.noise.model import Noise
 from badac.training import TrainingScales
 
@@ -98,6 +99,26 @@ class IrregularPopulation:
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
+
+    def summary(self) -> ProcessSummary | None:
+        """Return the class at any points, its population as one Gaussian: the rest of its shape is no strangeness."""
+        if self.process is None or self.curve is None or self.factors is None or self.log_shares is None:
+            return None
+        mean, spread = np.zeros(self.factors.shape[1]), np.eye(self.factors.shape[1])
+        if isinstance(self.density, Mixture):
+            weights, means = self.density.weights, self.density.means
+            mean = weights @ means
+            spread = np.tensordot(weights, self.density.covariances, axes=1)
+            spread = spread + (weights[:, None] * (means - mean)).T @ (means - mean)
+        own = self.factors @ np.linalg.cholesky(spread)
+        return ProcessSummary(
+            replace(self.process, factors=self.process.factors[:, :0]),
+            self.curve.origin,
+            self.curve.coefficients + self.factors @ mean,
+            np.hstack([self.process.factors, own]),
+            WIDTHS[: len(self.log_shares)],
+            self.log_shares,
+        )
 
     def latent(self, objects: Measurements, width: float = 1.0) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the class's latent space, with a remainder of the given width."""
