@@ -64,6 +64,12 @@ class Deviations:
     points: AtPoints | None = None
 
     def __post_init__(self) -> None:
+        for one in self.hypotheses:
+            if isinstance(one, type) or not isinstance(one, Hypothesis):
+                raise TypeError(
+                    "`hypotheses` must be objects with a method `adds(scales)` that says what is added "
+                    f"(badac.anomalies.Hypothesis): got {one!r}."
+                )
         if (
             len(self.shares) != len(self.hypotheses)
             or abs(sum(self.shares) - 1.0) > 1e-6
