@@ -19,7 +19,6 @@ import importlib.util
 import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,12 +119,15 @@ def measure(
         more["window"] = float(holds[np.abs(height) > 1.0].mean())
     add("badac", score, done - start, **more)
     for hypothesis in anomaly.hypotheses if timed else ():
-        alone = replace(anomaly, hypotheses=(hypothesis,), shares=(1.0,), rare=(), rare_log_prior=None)
-        views = alone.views(data.test)
-        for view in views:
-            _ = view.log_evidence  # what all hypotheses share is not the cost of one
+        assert anomaly.grid is not None
+        weigh, under = (
+            hypothesis.adds(anomaly.grid.scales).weighed_by(anomaly.grid),
+            anomaly.grid.under(data.test),
+        )
+        for one in under:
+            _ = one.log_evidence  # what all hypotheses share is not the cost of one
         start = time.process_time()
-        score = hypothesis.log_evidence(data.test, views)
+        score = weigh(under)
         add(f"  {type(hypothesis).__name__}", score, time.process_time() - start)
     for who, run in peers().items():
         known = kept_result(kept, cell, size, seed, who)

@@ -17,7 +17,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, FloatArray
+from badac.classes.model import ClassModel, FloatArray, Summary, summary_of
 from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
@@ -128,6 +128,9 @@ class Auto:
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.chosen is not None, "fit first"
         return self.chosen.leave_one_out(n_threads=n_threads)
+
+    def summary(self) -> Summary | None:
+        return summary_of(self.chosen)
 
 
 def some_members(members: Measurements, rng: np.random.Generator) -> IntArray:

@@ -28,6 +28,7 @@ from badac.latent.correlation import KERNELS
 from badac.latent.fit_process import MEMBERS_TO_LEARN_FROM, Learner, log_evidence, shuffled
 from badac.latent.hyperparameters import Extent, start
 from badac.latent.process import Curve, Process, scaled
+from badac.latent.process_summary import ProcessSummary
 from badac.noise.model import Noise, ScaleMixture
 from badac.registry import registered
 from badac.training import TrainingScales
@@ -138,6 +139,16 @@ class GaussianProcess:
         """Learned in `fit` by cross-fitting: neither hyperparameters nor mean curve have seen the member."""
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
+
+    def summary(self) -> ProcessSummary | None:
+        """Return the class at any points: what varies widens, the uncertainty of the mean curve does not."""
+        if self.process is None or self.curve is None or self.log_shares is None:
+            return None
+        uncertainty = np.linalg.cholesky(np.linalg.inv(self.curve.precision))
+        mean, widths = self.curve, WIDTHS[: len(self.log_shares)]
+        return ProcessSummary(
+            self.process, mean.origin, mean.coefficients, uncertainty, widths, self.log_shares
+        )
 
     def _check(self, noise: Noise) -> None:
         if self.kernel not in KERNELS:

@@ -28,6 +28,7 @@ from badac.latent.density import LatentDensity
 from badac.latent.fit_process import FOLDS, Learner
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.process import Curve, FactorProcess, Process
+from badac.latent.process_summary import ProcessSummary
 from badac.latent.shape import Shape, choose_shape
 from badac.noise.model import Noise
 from badac.registry import registered
@@ -102,6 +103,22 @@ class IrregularPopulation:
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
+
+    def summary(self) -> ProcessSummary | None:
+        """Return the class at any points, its population as one Gaussian: the rest of its shape is no strangeness."""
+        if self.process is None or self.curve is None or self.factors is None or self.log_shares is None:
+            return None
+        assert self.density is not None
+        mean, spread = self.density.moments()
+        own = self.factors @ np.linalg.cholesky(spread)
+        return ProcessSummary(
+            replace(self.process, factors=self.process.factors[:, :0]),
+            self.curve.origin,
+            self.curve.coefficients + self.factors @ mean,
+            np.hstack([self.process.factors, own]),
+            WIDTHS[: len(self.log_shares)],
+            self.log_shares,
+        )
 
     @property
     def factor(self) -> FactorProcess:

@@ -341,8 +341,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With an `anomaly` other than "auto" the classes are described for this on the first call.
         """
         objects = self._objects(X, X_err)
-        training, label = self._in_units(self.training_), self.training_label_
-        found = explain(objects, self._described(), training, label, self.classes_, self.scales_)
+        threads = n_threads(self.n_jobs)
+        found = explain(objects, self._described(), self._known(), self.classes_, n_threads=threads)
         return Judgement(self, objects).with_reason(found).in_units(1.0 / self.units_)
 
     def diagnose(self, X: Any, y: Any, *, X_err: Any = None) -> Diagnosis:

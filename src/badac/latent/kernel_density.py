@@ -17,7 +17,7 @@ which is linear in ``(m, m m')``: one matrix product for all pairs, then a sum o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -51,6 +51,7 @@ class KernelDensity:
     weights : (bandwidths,)
     """
 
+    of_members: ClassVar[bool] = True
     positions: FloatArray
     spread: FloatArray
     weights: FloatArray
@@ -108,6 +109,11 @@ class KernelDensity:
             return self.log_evidence(latent, n_threads=n_threads)
         own = np.arange(len(latent), dtype=np.int64)
         return self._weighted(self.log_evidence_by_bandwidth(latent, skip=own, n_threads=n_threads))
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Those of the population, ``N(0, I)``, which every bandwidth keeps."""
+        rank = self.positions.shape[1]
+        return np.zeros(rank), np.eye(rank)
 
     def posterior(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of the objects' latent positions."""

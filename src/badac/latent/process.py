@@ -20,7 +20,7 @@ nothing depends on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +98,12 @@ class Block:
     def features(self, basis: Basis) -> FloatArray:
         """Return (b, p, size): the basis at the points, zeros in the padding."""
         return basis(np.where(self.seen, self.at, np.nan), self.band)
+
+    def take(self, rows: IntArray) -> Block:
+        """Return some of the objects of the block."""
+        extra = None if self.extra is None else self.extra[rows]
+        cut = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "extra"}
+        return Block(**cut, extra=extra)
 
 
 def blocks(

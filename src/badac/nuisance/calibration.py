@@ -22,7 +22,7 @@ from scipy.stats import norm
 
 from badac._kernels.latent import pack, unpack
 from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, FloatArray
+from badac.classes.model import ClassModel, FloatArray, Summary, summary_of
 from badac.classes.parametric.importance import integrate
 from badac.classes.parametric.parametric import Parametric
 from badac.classes.population.population import Population
@@ -123,6 +123,10 @@ class Calibration:
         gain = np.maximum(1.0 + self.gain * rng.standard_normal(members.n_objects), _SMALLEST_GAIN)
         offset = self.offset * rng.standard_normal(members.n_objects)
         return corrected(members, 1.0 / gain, -offset / gain)
+
+    def summary(self) -> Summary | None:
+        """Return that of the class inside if this changes nothing; otherwise one is learned from spoiled members."""
+        return summary_of(self.of) if self.idle else None
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.members is not None, "fit first"

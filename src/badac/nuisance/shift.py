@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, FloatArray
+from badac.classes.model import ClassModel, FloatArray, Summary, summary_of
 from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
@@ -109,6 +109,10 @@ class Shift:
         size = members.n_objects
         drawn = rng.uniform(-1, 1, size) if self.shape == "uniform" else rng.standard_normal(size)
         return move_objects(members, members.at, self.width * drawn)
+
+    def summary(self) -> Summary | None:
+        """Return that of the class inside if this changes nothing; otherwise one is learned from spoiled members."""
+        return summary_of(self.of) if self.idle else None
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.members is not None, "fit first"

@@ -32,6 +32,7 @@ from badac.classes.population.rotation import common_axes
 from badac.classes.population.tails import Tails
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
+from badac.latent.class_summary import ClassSummary
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import (
@@ -181,6 +182,12 @@ class Population:
         del n_threads
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
+
+    def summary(self) -> ClassSummary | None:
+        """Return the factor model and the density of the members: the population without its tails."""
+        if self.density is None or self.noise is None:
+            return None
+        return ClassSummary(self.factor, self.density, self.noise)
 
     def reconstruct(self, objects: Measurements) -> Measurements:
         """Return what each object should have looked like as a member of the class, without noise: mean and sigma."""

@@ -6,9 +6,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from badac import BADACClassifier
-from badac.anomalies import Bump, Deviations, SmoothDeviation, SomethingElse
-from badac.anomalies.own_points import OwnPoints
-from badac.classes.gp import WIDTHS
+from badac.anomalies import AtPoints, Bump, Deviations, SmoothDeviation, SomethingElse
 from badac.data import Measurements
 from badac.latent.basis import coordinates
 from badac.latent.correlation import correlation
@@ -44,38 +42,38 @@ def fitted() -> tuple[BADACClassifier, Measurements, np.ndarray, np.ndarray]:
     return model, objects, strange, place
 
 
-def own(model: BADACClassifier) -> tuple[Deviations, OwnPoints]:
+def at_points(model: BADACClassifier) -> tuple[Deviations, AtPoints]:
     anomaly = model.anomaly_model_
-    assert isinstance(anomaly, Deviations) and anomaly.own is not None
-    return anomaly, anomaly.own
+    assert isinstance(anomaly, Deviations) and anomaly.points is not None
+    return anomaly, anomaly.points
 
 
 def test_every_hypothesis_is_its_dense_gaussian(
     fitted: tuple[BADACClassifier, Measurements, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The definitions sum over all classes and widths; leaving out hopeless ones loses less than a hundredth of a nat.
-    monkeypatch.setattr("badac.anomalies.own_points._HOPELESS", np.inf)
+    monkeypatch.setattr("badac.anomalies.hypothesis._HOPELESS", np.inf)
     model, objects, _, _ = fitted
-    anomaly, classes = own(model)
+    anomaly, known_classes = at_points(model)
     some = objects[[0, 30, 31]]
     found = anomaly.by_hypothesis(some)
     for row in range(3):
         points = some.observed[row]
         at, values, sigma = coordinates(some)[row, points], some.values[row, points], some.sigma[row, points]
-        x = (at - classes.lower) / classes.span
+        x = (at - known_classes.lower) / known_classes.span
         near = {length: np.exp(-0.5 * ((x[:, None] - x) / length) ** 2) for length in (0.05, 0.15, 0.3, 0.4)}
         noise, typical = np.diag(sigma**2), 1.0 / np.mean(sigma**-2)
         known, smooth, bumped = [], [], []
-        places, widths = classes.bumps(Bump())
-        for one in classes.classes:
-            for width, share in zip(WIDTHS, one.log_shares, strict=True):
+        places, widths = Bump().places(known_classes.scales)
+        for one, class_prior in zip(known_classes.classes, known_classes.log_prior, strict=True):
+            for width, share in zip(one.widths, one.log_shares, strict=True):
                 process = one.at_width(width)
                 shapes = process.basis(at)
-                mean = one.curve.origin + shapes @ one.curve.coefficients
+                mean = one.origin + shapes @ one.coefficients
                 wide = shapes @ process.factors
                 kernel, _ = correlation(process.kernel, at[:, None] - at, process.length, process.period)
                 full = process.bands[0, 0] * kernel + wide @ wide.T + process.psi[0] * np.eye(len(at)) + noise
-                prior = one.log_prior + share
+                prior = class_prior + share
                 known.append(prior + multivariate_normal(mean, full).logpdf(values))
                 smooth += [
                     prior
@@ -94,11 +92,12 @@ def test_every_hypothesis_is_its_dense_gaussian(
                             multivariate_normal(mean, full + height * np.outer(bump, bump)).logpdf(values)
                         )
                 bumped.append(prior + logsumexp(told) - np.log(len(told)))
-        visible = classes.variance + 4 * typical
+        variance = known_classes.scales.variance
+        visible = variance + 4 * typical
         other = [
             multivariate_normal(
-                np.full(len(at), classes.level[0]),
-                visible * (1 + 0.49 * near[length]) + noise + 1e-6 * classes.variance * np.eye(len(at)),
+                np.full(len(at), known_classes.level[0]),
+                visible * (1 + 0.49 * near[length]) + noise + 1e-6 * variance * np.eye(len(at)),
             ).logpdf(values)
             for length in (0.05, 0.15, 0.4)
         ]
