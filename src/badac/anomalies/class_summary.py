@@ -32,6 +32,7 @@ from badac.latent.gaussian_approximation import (
 from badac.latent.likelihood import LatentLikelihood, products, project, weighted_residuals
 from badac.latent.mixture import Mixture, deconvolve, logsumexp_rows, start_mixture
 from badac.noise.model import Noise
+from badac.noise.widths import stand_in
 from badac.nuisance.model import active, innermost
 from badac.training import TrainingScales
 
@@ -73,8 +74,10 @@ def describe(
 ) -> Described:
     """Take the description from a class model that has one, or learn it from the members.
 
-    Objects of a class with a nuisance may come with one each: the description is learned from members spoiled at random.
+    Objects of a class with a nuisance may come with one each: the description is learned from members spoiled at random. Noise
+    of a form that only its matches know is described by the mixture of widths that comes closest (`badac.noise.widths`).
     """
+    noise = stand_in(noise, members)
     at_work = active(model)
     for wrapper in at_work:
         members = wrapper.spoiled(members, rng)

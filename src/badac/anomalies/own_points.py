@@ -27,8 +27,10 @@ from badac.anomalies.something_else import NOISE_SHARE, SomethingElse
 from badac.classes.processes.gp import WIDTHS
 from badac.data.measurements import Measurements
 from badac.latent.basis import coordinates
+from badac.latent.gaussian_approximation import with_noise_scale
 from badac.latent.mixture import logsumexp_rows
 from badac.latent.process import Block, blocks
+from badac.noise.model import Noise, noise_of_class
 
 _HOPELESS = 30.0
 _MOST_PLACES = 60
@@ -51,6 +53,8 @@ class OwnPoints:
         Of their true values around it.
     typical_points : int
         Of a training object.
+    noise : Noise
+        Of the objects: a factor on their error bars.
     """
 
     classes: tuple[OwnClass, ...]
@@ -59,6 +63,7 @@ class OwnPoints:
     level: FloatArray
     variance: float
     typical_points: int
+    noise: Noise | None = None
 
     @classmethod
     def of(cls, known: Known, rng: np.random.Generator) -> OwnPoints:
@@ -81,6 +86,7 @@ class OwnPoints:
             level,
             max(spread - noise, 0.01 * spread, 1e-12),
             int(np.median(observed.sum(axis=1))),
+            noise_of_class(known.noise, None),
         )
 
     def bumps(self, bump: Bump) -> tuple[FloatArray, FloatArray]:
@@ -89,7 +95,7 @@ class OwnPoints:
         return bump_grid(even, bump.step, bump.widest)
 
     def blocks(self, objects: Measurements) -> Iterator[Block]:
-        return blocks(objects, self.classes[0].process.basis)
+        return blocks(with_noise_scale(objects, self.noise), self.classes[0].process.basis)
 
     def by_hypothesis(self, hypotheses: tuple[Hypothesis, ...], objects: Measurements) -> FloatArray:
         """Return (n, hypotheses): the log Bayes factor of each hypothesis against all known classes."""

@@ -98,4 +98,4 @@ def rare_population(
     factor = Factor(
         learned.factor.mean, learned.factor.factors, np.minimum(learned.factor.psi, described.factor.psi)
     )
-    return Described(factor, learned.mixture, noise), float(np.log(share))
+    return Described(factor, learned.mixture, learned.noise), float(np.log(share))

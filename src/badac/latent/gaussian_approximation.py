@@ -30,7 +30,7 @@ from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood, blocks, project
 from badac.latent.mixture import Mixture
 from badac.noise.gaussian import with_one_width
-from badac.noise.kinds import NoiseKind, kind_of
+from badac.noise.kinds import NoiseKind, kind_of, name_of
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture, check_values, needs_sigma
 from badac.noise.scales import check_sigma_only
 from badac.training import FloatArray, TrainingScales
@@ -139,7 +139,7 @@ def gaussian_approximation(
         return GaussianApproximation(found, _constants(objects, found, factor, noise, density, constants))
     if not isinstance(noise, ScaleMixture):
         raise ValueError(
-            f"{noise!r} is known by its matches alone, and a Gaussian population cannot be integrated over it: "
+            f"{name_of(noise)} is known by its matches alone, and a Gaussian population cannot be integrated over it: "
             'class_model="instances" takes it as it is.'
         )
     log_share, scale = noise.gaussian_scales()

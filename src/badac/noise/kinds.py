@@ -28,6 +28,8 @@ from badac.noise.model import (
     is_open,
 )
 
+_LONGEST_NAME = 100
+
 
 class NoiseKind(Enum):
     """The form of a noise, as far as a class model may know it; the values are the words of messages and tables."""
@@ -66,6 +68,12 @@ def kind_of(noise: Noise) -> NoiseKind:
     if isinstance(noise, ScaleMixture):
         return NoiseKind.GAUSSIAN if len(noise.gaussian_scales()[1]) == 1 else NoiseKind.WIDTHS
     return NoiseKind.COVARIANCE if isinstance(noise, AddedCovariance) else NoiseKind.OTHER
+
+
+def name_of(noise: Noise) -> str:
+    """Return the noise as messages name it: as it was made, unless that is a page of numbers."""
+    full = repr(noise)
+    return full if len(full) <= _LONGEST_NAME and "\n" not in full else type(noise).__name__
 
 
 def with_covariance_of(noise: Noise | None, side: Measurements) -> Measurements:

@@ -4,8 +4,8 @@
 
 A class that is given by a formula (`badac.classes.parametric.parametric`) offers true curves, not noisy members, so only the
 object's side of the noise enters. Counts take the truth that their `draw` takes: a rate, a probability. Noise that gets its
-width from sigma and does not say its likelihood (`log_given_truth`) is asked for its match with exact curves (sigma 0), which is
-the same thing where it allows them.
+width from sigma and does not say its likelihood (`log_given_truth`) is asked for its match with exact curves (sigma 0), which
+is the same thing where it allows them.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from badac.data.measurements import Measurements
 from badac.noise.model import FloatArray, IntArray, Residuals
 from badac.noise.scales import draw_scales, scales_given_truth, scales_log_match, scales_log_mixture
 
-# Where the EM begins: the paper's bad points are a fifth, five times as wide; from half of that it finds both larger and smaller.
+# Where the EM begins: about half of the paper's bad points, a fifth of all and five times as wide.
 _FIRST_SHARE, _FIRST_WIDTH = 0.1, 3.0
 _WIDTH_RANGE = (1.0, 1000.0)
 
@@ -117,9 +117,7 @@ class Outliers:
         return Outliers(share, max(width, 1.0))
 
     def fallback(self) -> Outliers:
-        return Outliers(
-            0.0 if self.share is None else self.share, 1.0 if self.width is None else self.width
-        )
+        return Outliers(0.0 if self.share is None else self.share, 1.0 if self.width is None else self.width)
 
     def advice(self) -> str:
         return (

@@ -75,8 +75,8 @@ def check_sigma_only(noise: object, objects: Measurements, curves: Measurements 
     for side, role in ((objects, "objects"), (curves, "curves")):
         if side is not None and side.covariance is not None:
             raise ValueError(
-                f"{type(noise).__name__} noise takes the errors of the points as independent, but the {role} have a `covariance`. "
-                "Give `sigma`, or use noise='gaussian' for correlated errors."
+                f"{type(noise).__name__} noise takes the errors of the points as independent, but the {role} have a "
+                "`covariance`. Give `sigma`, or use noise='gaussian' for correlated errors."
             )
 
 

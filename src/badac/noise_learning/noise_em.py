@@ -5,8 +5,8 @@
 What the members have in common varies along few directions and goes to ``factors``; what is left at each point is compared
 with its error bar. EM (Dempster, Laird & Rubin 1977; of factor models, Rubin & Thayer 1982; of Student-t noise, Liu & Rubin
 1995) alternates between the widths of the points, the parameters of the noise and the factor model, one conditional
-maximisation after the other (ECM; Meng & Rubin 1993), so real variability within the class is not taken for noise and bad points
-are not taken for variability. The noise model itself knows its first guess and its M-step
+maximisation after the other (ECM; Meng & Rubin 1993), so real variability within the class is not taken for noise and bad
+points are not taken for variability. The noise model itself knows its first guess and its M-step
 (`badac.noise.model.LearnableWidths`). Where points have an order, ``factors`` may be held to smooth functions of it, so
 that what is rough and still common to neighbours has to be noise.
 """

@@ -6,8 +6,9 @@ With fewer members than it would take to know ``S`` well it is drawn towards ind
 
     C = diag(w) [I + share (S - R)] diag(w) ,     share = 1 - (p^2 / n) / |S - R|^2
 
-with ``p`` rough dimensions and ``n`` members: 0 if ``S`` is no farther from independence than chance. What is added to the error
-bars are the directions of ``S`` above the largest eigenvalue that chance gives it, ``(1 + sqrt(p / n))^2`` (Marchenko & Pastur 1967).
+with ``p`` rough dimensions and ``n`` members: 0 if ``S`` is no farther from independence than chance. What is added to the
+error bars are the directions of ``S`` above the largest eigenvalue that chance gives it, ``(1 + sqrt(p / n))^2`` (Marchenko &
+Pastur 1967).
 """
 
 from __future__ import annotations

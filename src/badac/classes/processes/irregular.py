@@ -16,21 +16,23 @@ Use it for many irregular curves of a class that bends or falls into groups; wit
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import logsumexp
 
 from badac._kernels.latent import pack
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken
 from badac.classes.population.shape import Shape, choose_shape
 from badac.classes.processes.fit_process import FOLDS, SMALL_CLASS, Curve, Learner, scaled
 from badac.classes.processes.gp import WIDTHS, GaussianProcess, learn_shares
 from badac.data.measurements import Measurements
+from badac.latent.gaussian_approximation import with_noise_scale
 from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
 from badac.latent.process import Process, blocks, covariance
+from badac.noise.kinds import NoiseKind
 from badac.noise.model import Noise
 from badac.training import TrainingScales
 
@@ -59,7 +61,12 @@ class IrregularPopulation:
     log_shares : (4,)
         Of the remainder's widths.
     member_evidence : (k,)
+    noise : Noise
+        Of the objects: a factor on their error bars.
     """
+
+    takes_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.GAUSSIAN})
+    reads_coordinates: ClassVar[bool] = True
 
     kernel: str = "matern32"
     period: float = 1.0
@@ -72,6 +79,7 @@ class IrregularPopulation:
     density: Mixture | KernelDensity | None = None
     log_shares: FloatArray | None = None
     member_evidence: FloatArray | None = None
+    noise: Noise | None = None
 
     def fit(
         self,
@@ -80,8 +88,10 @@ class IrregularPopulation:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        check_noise_taken(self, noise, members)
+        members = with_noise_scale(members, noise)
         gaussian = GaussianProcess(self.kernel, self.period, self.rank, self.n_knots)
-        learner, process, order = gaussian.learn_process(members, noise, rng, scales)
+        learner, process, order = gaussian.learn_process(members, rng, scales)
         ordered = members[order]
         shape = self._shape(ordered, learner, process, rng)
         fitted = self._with(ordered, learner, process, shape, rng)
@@ -89,10 +99,11 @@ class IrregularPopulation:
         evidence[order] = self._member_evidence(ordered, learner, process, shape, fitted, rng)
         log_shares = learn_shares(evidence)
         left_out = np.asarray(logsumexp(evidence + log_shares, axis=1))
-        return replace(fitted, log_shares=log_shares, member_evidence=left_out)
+        return replace(fitted, log_shares=log_shares, member_evidence=left_out, noise=noise)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.log_shares is not None, "fit first"
+        objects = with_noise_scale(objects, self.noise)
         return np.asarray(logsumexp(self._by_width(objects) + self.log_shares, axis=1))
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
