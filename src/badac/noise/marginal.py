@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 from badac.data.measurements import Measurements
 from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
+from badac.noise.known_truth import log_likelihood
 from badac.noise.model import FloatArray, IntArray, Noise, log_mixture
 from badac.registry import registered
 
@@ -86,6 +87,13 @@ class Marginal:
             if rows.any():
                 out[rows] = noise.draw(truth[rows], like[rows], rng)
         return out
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        parts = [
+            prior + log_likelihood(noise, objects, truth)
+            for prior, noise in zip(self._prior(), self.noises, strict=True)
+        ]
+        return np.asarray(logsumexp(parts, axis=0))
 
 
 def correlated_grid(
