@@ -30,7 +30,7 @@ from badac.anomalies.own_class import OwnClass
 from badac.anomalies.own_points import OwnPoints
 from badac.calibration.coarsening import Coarsening
 from badac.calibration.missingness import Missingness
-from badac.calibration.null_distribution import NullDistribution, Strangeness
+from badac.calibration.null_distribution import Nonconformity, NullDistribution
 from badac.calibration.stacking.base_models import BaseModels
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.calibration.stacking.gridded import Gridded
@@ -78,7 +78,7 @@ STORABLE: dict[str, type] = {
         Trees,
         Gridded,
         Grid,
-        Strangeness,
+        Nonconformity,
         NullDistribution,
         Stacking,
         Pointwise,
