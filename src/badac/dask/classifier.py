@@ -106,7 +106,19 @@ class LazyClassifier:
 
         The rows of an array are numbered through all blocks.
         """
-        return self._judged(X, X_err, asked_of(self.model, pvalues=pvalues))
+        asked = asked_of(self.model, pvalues=pvalues)
+        if _is_frame(X):
+            return self._judged_frame(X, X_err, asked)
+        import dask.dataframe
+
+        parts, rows = self._judged_blocks(X, X_err, asked)
+        index = needs("pandas", "A table of verdicts").RangeIndex(0)
+        return dask.dataframe.from_delayed(
+            parts,
+            meta=Verdicts.empty(self.model.classes_, asked).to_frame(index),
+            divisions=(*rows[:-1], max(rows[-1] - 1, rows[-2])),
+            verify_meta=False,
+        )
 
     def rank(self, X: Any, *, X_err: Any = None, n: int = _STRANGEST, fdr: float | None = None) -> Any:
         """Return the strangest objects, strangest first, as a lazy frame of one partition.
@@ -129,44 +141,46 @@ class LazyClassifier:
 
     def _view(self, X: Any, X_err: Any, quantity: str, column: str = "", name: str = "") -> Any:
         """Return one column of the pass under the verb's name, or the columns of all classes under their labels."""
-        table, labels = self._judged(X, X_err, (quantity,)), self.model.classes_.tolist()
-        if column:
-            found = table[column].rename(name)
-        else:
-            found = table[[f"{quantity}_{label}" for label in labels]]
-            found = found.rename(columns={f"{quantity}_{label}": str(label) for label in labels})
+        labels = self.model.classes_.tolist()
+        wanted: Any = column or [f"{quantity}_{label}" for label in labels]
         if _is_frame(X):
-            return found
-        array = found.to_dask_array(lengths=X.chunks[0])
-        return array.astype(self.model.classes_.dtype) if column == "class" else array
+            found = self._judged_frame(X, X_err, (quantity,))[wanted]
+            if column:
+                return found.rename(name)
+            return found.rename(columns=dict(zip(wanted, map(str, labels), strict=True)))
+        import dask.array
 
-    def _judged(self, X: Any, X_err: Any, asked: tuple[str, ...]) -> Any:
-        """Return a lazy frame of what is asked for about each object."""
+        dtype = self.model.classes_.dtype if column == "class" else np.dtype(np.float64)
+        take, width = delayed(_columns_of, pure=True), () if column else (len(labels),)
+        parts, rows = self._judged_blocks(X, X_err, (quantity,))
+        return dask.array.concatenate(
+            [
+                dask.array.from_delayed(take(part, wanted, dtype), (last - first, *width), dtype)
+                for part, first, last in zip(parts, rows[:-1], rows[1:], strict=True)
+            ]
+        )
+
+    def _judged_frame(self, X: Any, X_err: Any, asked: tuple[str, ...]) -> Any:
+        """Return a lazy frame of what is asked for about the objects of a frame."""
+        if X_err is not None:
+            raise ValueError("a frame has its errors in columns (`name_err`): `X_err` must not be given too.")
+        columns = Columns.of(X._meta, self.model, self.features)
+        meta = Verdicts.empty(self.model.classes_, asked).to_frame(X._meta.index[:0])
         node = self._sent("pvalue" in asked)
-        nothing = Verdicts.empty(self.model.classes_, asked)
-        if _is_frame(X):
-            if X_err is not None:
-                raise ValueError(
-                    "a frame has its errors in columns (`name_err`): `X_err` must not be given too."
-                )
-            columns = Columns.of(X._meta, self.model, self.features)
-            meta = nothing.to_frame(X._meta.index[:0])
-            return X.map_partitions(_judge_partition, node, columns=columns, asked=asked, meta=meta)
-        import dask.dataframe
+        return X.map_partitions(_judge_partition, node, columns=columns, asked=asked, meta=meta)
 
+    def _judged_blocks(self, X: Any, X_err: Any, asked: tuple[str, ...]) -> tuple[list[Any], list[int]]:
+        """Return what is asked for about the objects of each block of an array, as delayed frames, and where they begin."""
         values, sigma = self._blocks(X, X_err)
         rows = np.concatenate([[0], np.cumsum(values.chunks[0])]).tolist()
         every = values.to_delayed()[:, 0]
         errors = sigma.to_delayed()[:, 0] if hasattr(sigma, "to_delayed") else [sigma] * len(every)
-        judge_one = delayed(_judge_block, pure=True)
+        judge_one, node = delayed(_judge_block, pure=True), self._sent("pvalue" in asked)
         parts = [
             judge_one(block, error, node, asked, (number, rows[number]))
             for number, (block, error) in enumerate(zip(every, errors, strict=True))
         ]
-        meta = nothing.to_frame(needs("pandas", "A table of verdicts").RangeIndex(0))
-        return dask.dataframe.from_delayed(
-            parts, meta=meta, divisions=(*rows[:-1], max(rows[-1] - 1, rows[-2])), verify_meta=False
-        )
+        return parts, rows
 
     def _sent(self, pvalues: bool) -> Any:
         """Return what judges as a node of the graph; where p-values are asked for it is made ready there, once."""
@@ -210,6 +224,10 @@ class LazyClassifier:
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "map_partitions") and hasattr(X, "_meta") and hasattr(X, "columns")
+
+
+def _columns_of(frame: Any, wanted: Any, dtype: Any) -> Any:
+    return np.asarray(frame[wanted], dtype=dtype)
 
 
 def _ready(model: BADACClassifier, *, pvalues: bool) -> FittedModel:
