@@ -265,8 +265,7 @@ class Judgement:
     def explain(self, deviations: Deviations) -> Explanation:
         """Say why the objects are strange, by the hypotheses of `FittedModel.deviations`."""
         model, ensemble = self.model, self.model.calibration.ensemble
-        training = model.in_units(model.training)
-        found = explain(self.objects, deviations, training, model.training_label, model.classes, model.scales)
+        found = explain(self.objects, deviations, model.known, model.classes, n_threads=self.n_threads)
         if ensemble is not None and model.ranks_left_out:
             # What no hypothesis about anomalies finds strange may be so among left-out objects.
             reason = ensemble.nonconformity.reason(self.outputs)

@@ -36,6 +36,7 @@ from badac.calibration.coarsening import FloatArray, IntArray
 from badac.calibration.stacking.base_models import AT_WIDE_INSTANCES, BaseOutputs
 from badac.calibration.stacking.weights import hats
 from badac.data.measurements import Measurements
+from badac.registry import registered
 
 # The middle of (0, 1): no anomaly is typical enough to learn it from.
 _XI = 0.5
@@ -49,6 +50,7 @@ _STRANGE = 0.1
 UNLIKE, BETWEEN = "unlike the members of its class", "between the classes"
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class NullDistribution:
     """The empirical distribution of one number of known objects, at several noise levels.
@@ -100,6 +102,7 @@ def _continued(known: FloatArray, number: FloatArray) -> FloatArray:
     return np.where(number > edge, -np.log(share) + _SOFTNESS * np.log1p(above), surprise)
 
 
+@registered("part", version=2)
 @dataclass(frozen=True, eq=False)
 class Nonconformity:
     """How little an object conforms to the known classes, and the null distributions that say what is normal.

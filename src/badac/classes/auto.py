@@ -12,18 +12,19 @@ size of the class (30 members at least). Where each of many pairs would need a c
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, FloatArray
+from badac.classes.model import ClassModel, FloatArray, Summary, summary_of
 from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.data.validation import smallest
 from badac.noise.correlated import Correlated, is_shared
 from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _PAIRS = 2_000_000
@@ -37,6 +38,7 @@ _LARGEST_GAIN = 20.0
 _LEAST_GAIN = 0.5
 
 
+@registered("part")
 @dataclass(frozen=True)
 class Candidate:
     """A class model that was tried.
@@ -61,6 +63,7 @@ class Candidate:
     why: str
 
 
+@registered("class_model", "auto")
 @dataclass(frozen=True, eq=False)
 class Auto:
     """Exact instances, population or template, by leave-one-out evidence.
@@ -72,6 +75,8 @@ class Auto:
     report : tuple of Candidate
         What was tried, the chosen one first.
     """
+
+    left_to_data: ClassVar[bool] = True
 
     chosen: ClassModel | None = None
     report: tuple[Candidate, ...] = ()
@@ -123,6 +128,9 @@ class Auto:
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.chosen is not None, "fit first"
         return self.chosen.leave_one_out(n_threads=n_threads)
+
+    def summary(self) -> Summary | None:
+        return summary_of(self.chosen)
 
 
 def some_members(members: Measurements, rng: np.random.Generator) -> IntArray:

@@ -11,10 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.measurements import Measurements
+from badac.latent.class_summary import ClassSummary
+from badac.latent.process_summary import ProcessSummary
 from badac.noise.model import Noise
 from badac.training import TrainingScales
 
 FloatArray = npt.NDArray[np.float64]
+# On a common grid, or at any points; `form` says which.
+Summary = ClassSummary | ProcessSummary
 
 
 def refuse_own_points(members: Measurements, model: str) -> None:
@@ -44,3 +48,16 @@ class ClassModel(Protocol):
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         """Return (k,): log P(member | class learned from the other members)."""
+
+
+@runtime_checkable
+class Summarised(Protocol):
+    """A class model that can say more of itself than its evidence; not every one can."""
+
+    def summary(self) -> Summary | None:
+        """Return the class as factors and a mixture, or as a process at any points; None if it has neither."""
+
+
+def summary_of(model: object) -> Summary | None:
+    """Return the summary that a fitted class model has of itself; None if it has none, or no `summary` at all."""
+    return model.summary() if isinstance(model, Summarised) else None

@@ -31,12 +31,14 @@ from badac.explain import Explanation
 from badac.judge import FittedModel, HeldOut, Judgement
 from badac.noise import Noise
 from badac.ranking import Ranking
+from badac.registry import registered
 from badac.threads import n_threads
 from badac.verdicts import STANDARD, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
 
 
+@registered("estimator")
 class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Bayesian anomaly detection and classification of noisy objects.
 
@@ -128,6 +130,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     training_: Measurements
     training_label_: npt.NDArray[Any]
     scales_: TrainingScales
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
+    record_: dict[str, Any]  # of a model that the command line has learned (`badac.job.Record`)
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
     # Made when first asked for, and never stored: whoever wants no p-values or explanations pays nothing.
     _held_out: HeldOut | None = None

@@ -21,8 +21,6 @@ from badac.classes import Auto, Candidate, ClassModel, ClassReport, IrregularPop
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, reach_of, unit_of, within
 from badac.estimators.choices import (
-    ANOMALY_MODELS,
-    NOISE_MODELS,
     check_share,
     choose,
     choose_class_models,
@@ -85,8 +83,8 @@ class Recipe:
             priors=estimator.priors,
             use_gaps=choose_missingness(estimator.missingness),
             nuisance=choose_nuisance(estimator.nuisance),
-            noise=choose("noise", estimator.noise, NOISE_MODELS, Noise),
-            anomaly=choose("anomaly", estimator.anomaly, ANOMALY_MODELS, AnomalyModel),
+            noise=choose("noise", estimator.noise),
+            anomaly=choose("anomaly", estimator.anomaly),
             anomaly_prior=estimator.anomaly_prior,
             may_rank=is_left_open(estimator.anomaly),
             n_threads=n_threads(estimator.n_jobs),

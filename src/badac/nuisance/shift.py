@@ -11,12 +11,12 @@ themselves (parametric, Gaussian process, irregular population) is asked about t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, FloatArray
+from badac.classes.model import ClassModel, FloatArray, Summary, summary_of
 from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
@@ -29,12 +29,14 @@ from badac.nuisance.calibration import Calibration
 from badac.nuisance.model import innermost, left_out
 from badac.nuisance.moving import move, move_objects
 from badac.nuisance.nodes import even_nodes, groups, log_average, normal_nodes
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _NODES = 64
 _SHAPES = ("uniform", "gaussian")
 
 
+@registered("nuisance")
 @dataclass(frozen=True, eq=False)
 class Shift:
     """A class whose new objects are shifted along the coordinate by an unknown amount.
@@ -52,6 +54,10 @@ class Shift:
     of : ClassModel, optional
         The class model that it wraps.
     """
+
+    widths: ClassVar[dict[str, str]] = {"shift": "width"}
+    # A shift moves what it wraps: a calibration goes with it, but does not carry it.
+    order: ClassVar[int] = 1
 
     width: float = 0.0
     shape: str = "uniform"
@@ -103,6 +109,10 @@ class Shift:
         size = members.n_objects
         drawn = rng.uniform(-1, 1, size) if self.shape == "uniform" else rng.standard_normal(size)
         return move_objects(members, members.at, self.width * drawn)
+
+    def summary(self) -> Summary | None:
+        """Return that of the class inside if this changes nothing; otherwise one is learned from spoiled members."""
+        return summary_of(self.of) if self.idle else None
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.members is not None, "fit first"

@@ -22,7 +22,8 @@ from badac.anomalies import Deviations
 from badac.data.validation import is_number
 from badac.estimators.classifier import BADACClassifier
 from badac.judge import Judgement
-from badac.stream.new_class_prior import Alikeness, log_anomaly_density
+from badac.registry import registered
+from badac.stream.new_class_prior import Alikeness
 from badac.stream.state import Pool, StreamState, dismissed, merged
 from badac.stream.step import Block, advance
 
@@ -30,6 +31,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
+@registered("estimator")
 class Stream(BaseEstimator):  # type: ignore[misc]
     """Known classes, and the new ones that a stream of objects brings.
 
@@ -91,7 +93,7 @@ class Stream(BaseEstimator):  # type: ignore[misc]
     @property
     def _anomaly(self) -> Deviations:
         anomaly = getattr(self.model, "anomaly_model_", None)
-        if not isinstance(anomaly, Deviations) or anomaly.ground is None:
+        if not isinstance(anomaly, Deviations) or anomaly.grid is None:
             raise ValueError(
                 'Stream needs a BADACClassifier fitted with anomaly="auto" on objects with a common grid: got '
                 f"{self.model!r}. Fit it first."
@@ -100,9 +102,9 @@ class Stream(BaseEstimator):  # type: ignore[misc]
 
     def _start(self) -> Self:
         anomaly = self._anomaly
-        assert anomaly.ground is not None
+        assert anomaly.grid is not None
         self.classes_ = self.model.classes_
-        self.alike_ = Alikeness.of(anomaly.ground, anomaly.classes, self.model.noise_)
+        self.alike_ = Alikeness.of(anomaly.grid.scales, anomaly.grid.classes, self.model.noise_)
         waves = self.alike_.factor.rank
         self.state_ = StreamState(0, np.empty(0, dtype=np.int64), (), Pool.empty(waves), len(self.classes_))
         return self
@@ -141,7 +143,7 @@ class Stream(BaseEstimator):  # type: ignore[misc]
         contested = np.flatnonzero(score > -self.contested)
         # Nobody asks about the others.
         found = np.full(objects.n_objects, -np.inf)
-        found[contested] = log_anomaly_density(self._anomaly, objects[contested])
+        found[contested] = self._anomaly.log_density(objects[contested], n_threads=judged.n_threads)
         odds = np.log(prior) - np.log1p(-prior)
         return Block(
             log_known=found - (score - odds),

@@ -27,8 +27,10 @@ from badac.calibration.stacking.gridded import Gridded
 from badac.calibration.stacking.weights import Stacking
 from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
+from badac.registry import registered
 
 
+@registered("part", version=2)
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """Base models of the same classes, and how much each of them counts.

@@ -12,9 +12,11 @@ from badac.calibration.stacking.base_models import learn_each
 from badac.classes.model import ClassModel
 from badac.classes.population.population import Population
 from badac.data.gridding import Grid
+from badac.registry import registered
 from badac.training import TrainingScales, TrainingSet
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Gridded:
     """A grid and the classes on it.

@@ -22,6 +22,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from badac.calibration.coarsening import FloatArray, IntArray
+from badac.registry import registered
 
 # Nats behind the best class beyond which softening leaves nothing to tell.
 _FARTHEST = 1e4
@@ -32,6 +33,7 @@ _KNOTS = 3
 _EXPECTED, _KNOWN_WEIGHT, _KNOWN_CHANGE, _KNOWN_BIAS = 0.3, 0.1, 1.0, 4.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Stacking:
     """How base outputs are added up.
