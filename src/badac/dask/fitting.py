@@ -30,6 +30,8 @@ from badac.dask.survey import Members, Survey
 from badac.data.measurements import Measurements, concatenate
 from badac.data.reading import error_columns
 from badac.estimators import BADACClassifier
+from badac.estimators.choices import generator
+from badac.estimators.fitting import Fitted, Recipe
 from badac.estimators.validation import to_measurements
 from badac.latent.factor import Climb, FactorSums, all_statistics
 from badac.latent.moments import seen_clearly
@@ -225,12 +227,13 @@ def _finish(
     if model.priors is None:
         total = sum(survey.count.values())
         fitted.priors = {name: survey.count[name] / total for name in names}
-    models = tuple(state[name].finish(population, survey.count[name]) for name in names)
+    # No class has new members: what remains to be learned is what they say together.
+    kept: dict[Any, Fitted] = {
+        name: (state[name].finish(population, survey.count[name]), ()) for name in names
+    }
     training = concatenate([state[name].members for name in names])
     label = np.repeat(np.array(names), [len(state[name].members) for name in names])
     to_measurements(fitted, training, None, reset=True)
     fitted.feature_names_in_ = np.array(features)
-    fitted.classes_, fitted.class_models_, fitted.class_report_ = np.array(names), models, None
-    # No class has new members: what remains to be learned is what they say together.
-    fitted._learn(training, label, touched=set())
-    return fitted
+    rng = generator(fitted.random_state)
+    return fitted.adopt(Recipe.of(fitted).learn(training, label, np.ones(1), rng, kept=kept))

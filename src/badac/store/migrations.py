@@ -107,11 +107,13 @@ register_migration(
     Migration("BADACClassifier", 0, renamed={"surroundings_": "scales_", "opinions_": "ensemble_"}),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"}),
     Migration("Curves", 0, to="KernelDensity"),
+    Migration("Ensemble", 1, renamed={"strangeness": "nonconformity"}),
     Migration("Gridded", 0, renamed={"around": "scales"}),
     Migration("Latent", 0, to="LatentLikelihood"),
     Migration("Normal", 0, to="NullDistribution"),
     Migration("Opinions", 0, to="Ensemble", renamed={"others": "base_models"}),
     Migration("Others", 0, to="BaseModels"),
+    Migration("Strangeness", 1, to="Nonconformity"),
     Migration("Surroundings", 0, to="TrainingScales"),
     Migration("Trees", 0, renamed={"around": "scales"}),
 )
