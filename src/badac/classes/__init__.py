@@ -2,6 +2,7 @@
 
 from badac.classes.auto import Auto, Candidate
 from badac.classes.gp import GaussianProcess
+from badac.classes.imputed import Imputed
 from badac.classes.instances import Instances
 from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import ClassModel
@@ -24,6 +25,7 @@ __all__ = [
     "Division",
     "Expansion",
     "GaussianProcess",
+    "Imputed",
     "Instances",
     "IrregularPopulation",
     "LinearModel",

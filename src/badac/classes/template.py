@@ -12,22 +12,27 @@ right when members differ by noise alone, or independently at each point. It is 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken
+from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.rank import repeated
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, with_prior_member
+from badac.latent.gain_offset import curve_log_evidence
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood
 from badac.latent.likelihood import log_determinant
 from badac.latent.moments import population_variance, seen_clearly
+from badac.noise.kinds import LATENT_NOISE, NoiseKind, with_covariance_of
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("class_model", "template")
 @dataclass(frozen=True, eq=False)
 class Template:
     """A class as one curve with an error band.
@@ -46,6 +51,8 @@ class Template:
         Log evidence of each member under the template of the others, sigma_* as it is.
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+
     sigma_star: float | None = None
     mean: FloatArray | None = None
     error: FloatArray | None = None
@@ -60,6 +67,9 @@ class Template:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        check_noise_taken(self, noise, members)
+        # There are no factors here to learn what neighbours have in common: a covariance is used as it is.
+        members = with_covariance_of(noise, members)
         scales = seen_clearly(TrainingScales.of(members) if scales is None else scales, members)
         gaussian = as_gaussian(members, noise, scales, rng, rank=0)[0]
         observed = gaussian.observed
@@ -102,12 +112,30 @@ class Template:
         del n_threads
         assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
         factor = Factor(self.mean, np.zeros((self.mean.size, 1)), self.error**2 + self.width**2)
+        objects = with_covariance_of(self.noise, objects)
         return np.asarray(-0.5 * latent_likelihood(objects, factor, self.noise).offset)
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         del n_threads
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
+
+    def moved(self, at: FloatArray, by: float) -> Self:
+        if by == 0:
+            return self
+        assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
+        moved, missing = move_columns(self.mean[:, None], at, by)
+        width = np.hypot(nearest(self.width, at, by), missing)
+        return replace(self, mean=moved[:, 0], error=nearest(self.error, at, by), width=width)
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        assert self.mean is not None and self.width is not None, "fit first"
+        return self.mean[:, None], self.width**2
+
+    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray:
+        assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
+        objects = with_covariance_of(self.noise, objects)
+        return curve_log_evidence(objects, self.mean, self.error**2 + self.width**2, self.noise, gain, offset)
 
 
 def combine(

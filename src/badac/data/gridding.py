@@ -14,12 +14,14 @@ import numpy as np
 
 from badac.data.measurements import Measurements
 from badac.data.validation import FloatArray
+from badac.registry import registered
 
 _FEWEST, _MOST = 6, 24
 # Times this far out in both tails have no bin.
 _OUTSIDE = 0.01
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Bins of the coordinate in each band.

@@ -8,7 +8,7 @@ chooses between them by the evidence of held-out members. A density of your own 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from badac.latent.likelihood import LatentLikelihood
 from badac.training import FloatArray
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
 
 class LatentDensity(Protocol):
-    """What can be asked of a density of positions in r dimensions."""
+    """What can be asked of a density of positions in r dimensions.
+
+    Attributes
+    ----------
+    of_members : bool
+        Whether it has a component for every member, so that whoever visits all of them wants a smaller one.
+    """
+
+    of_members: ClassVar[bool]
 
     def log_evidence(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d), the latent positions integrated over the density."""
@@ -26,8 +34,14 @@ class LatentDensity(Protocol):
     def leave_one_out(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d) of the members that it was learned from, each one's own part in it taken out."""
 
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Mean (r,) and covariance (r, r) of the positions."""
+
     def posterior(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of the objects' latent positions."""
+
+    def as_mixture(self) -> Mixture:
+        """Return it as the mixture that it is, of as many components as it has."""
 
     def proposal(self) -> Mixture:
         """Return a mixture near it of few components, for importance sampling to draw positions from."""

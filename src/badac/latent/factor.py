@@ -23,6 +23,7 @@ from badac._kernels import latent_posterior
 from badac._kernels.latent import pack, triangle, unpack
 from badac.data.measurements import Measurements
 from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weighted_residuals
+from badac.registry import registered
 from badac.training import FloatArray, TrainingScales
 
 # What the prior member adds to psi, in units of the variance of all training objects at the point.
@@ -30,6 +31,7 @@ PRIOR_SHARE = 0.02
 _FLOOR = 1e-10
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Factor:
     """A Gaussian population: mean (m,), factors (m, r), intra-class variance psi (m,)."""

@@ -29,8 +29,10 @@ from badac.latent.factor import Factor
 from badac.latent.importance_correction import LogLikelihood, importance_correction
 from badac.latent.likelihood import LatentLikelihood, blocks
 from badac.latent.mixture import Mixture
-from badac.noise.gaussian import Gaussian
-from badac.noise.model import LinkedNoise, Noise, ScaleMixture, check_values
+from badac.noise.gaussian import with_one_width
+from badac.noise.kinds import NoiseKind, kind_of, name_of
+from badac.noise.model import LinkedNoise, Noise, ScaleMixture, check_values, needs_sigma
+from badac.noise.scales import check_sigma_only
 from badac.training import FloatArray, TrainingScales
 
 _STEPS = 15
@@ -59,14 +61,12 @@ class GaussianApproximation:
     squared: FloatArray | None = None
 
 
-def has_widths(noise: object) -> bool:
-    """Whether the noise has several widths, so that a Gaussian population cannot take the errors as they are."""
-    return isinstance(noise, ScaleMixture) and len(noise.gaussian_scales()[1]) > 1
+def is_plain(noise: Noise) -> bool:
+    """Whether a Gaussian population may take the objects' errors as they are, but for a factor on all of them.
 
-
-def is_plain(noise: object) -> bool:
-    """Whether a Gaussian population may take the objects' errors as they are, but for a factor on all of them."""
-    return not has_widths(noise) and not isinstance(noise, LinkedNoise)
+    A covariance that the noise adds is learned with the factors, or given to the objects before (`with_covariance_of`).
+    """
+    return kind_of(noise) in (NoiseKind.GAUSSIAN, NoiseKind.COVARIANCE)
 
 
 def link_scales(members: Measurements, noise: object, scales: TrainingScales) -> TrainingScales:
@@ -83,7 +83,9 @@ def with_noise_scale(objects: Measurements, noise: Noise | None) -> Measurements
     A covariance that all members of a class share (`badac.noise.Correlated`) needs nothing here: the factors learn it as
     a part of what the members of the class have in common.
     """
-    return noise.scaled(objects) if isinstance(noise, Gaussian) else objects
+    if noise is None or kind_of(noise) is not NoiseKind.GAUSSIAN:
+        return objects
+    return with_one_width(objects, noise)
 
 
 def latent_likelihood(
@@ -127,13 +129,19 @@ def gaussian_approximation(
     details : bool
         Whether responsibilities and squared residuals are returned.
     """
+    if objects.covariance is not None and needs_sigma(noise):
+        check_sigma_only(noise, objects)
     if isinstance(noise, LinkedNoise):
         check_values(noise, objects)
         parts = [linked_block(objects[block], factor, noise) for block in blocks(objects)]
         values, sigma = (np.concatenate(each) for each in zip(*parts, strict=True))
         found = Measurements._trusted(values, sigma, at=objects.at)
         return GaussianApproximation(found, _constants(objects, found, factor, noise, density, constants))
-    assert isinstance(noise, ScaleMixture)
+    if not isinstance(noise, ScaleMixture):
+        raise ValueError(
+            f"{name_of(noise)} is known by its matches alone, and a Gaussian population cannot be integrated over it: "
+            'class_model="instances" takes it as it is.'
+        )
     log_share, scale = noise.gaussian_scales()
     points = _points(objects, factor, log_share, scale)
     weight, squared = widths_posterior(points, max_steps=_STEPS, tolerance=_SETTLED)

@@ -17,7 +17,7 @@ which is linear in ``(m, m m')``: one matrix product for all pairs, then a sum o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -26,6 +26,7 @@ from badac._kernels.latent import pack, unpack
 from badac.latent.likelihood import LatentLikelihood, products
 from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.noise.model import IntArray
+from badac.registry import registered
 from badac.threads import in_order
 from badac.training import FloatArray
 
@@ -35,6 +36,7 @@ _SETTLED = 1e-6
 _PAIRS_PER_BLOCK = 1 << 19
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class KernelDensity:
     """A kernel density over the members' posterior positions, for a few bandwidths at once.
@@ -49,6 +51,7 @@ class KernelDensity:
     weights : (bandwidths,)
     """
 
+    of_members: ClassVar[bool] = True
     positions: FloatArray
     spread: FloatArray
     weights: FloatArray
@@ -106,6 +109,11 @@ class KernelDensity:
             return self.log_evidence(latent, n_threads=n_threads)
         own = np.arange(len(latent), dtype=np.int64)
         return self._weighted(self.log_evidence_by_bandwidth(latent, skip=own, n_threads=n_threads))
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Those of the population, ``N(0, I)``, which every bandwidth keeps."""
+        rank = self.positions.shape[1]
+        return np.zeros(rank), np.eye(rank)
 
     def posterior(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of the objects' latent positions."""

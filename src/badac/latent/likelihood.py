@@ -24,12 +24,14 @@ import numpy as np
 from badac._kernels import latent_posterior, weigh_points
 from badac._kernels.latent import pack, triangle, unpack
 from badac.data.measurements import Measurements
+from badac.registry import registered
 from badac.training import FloatArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _NUMBERS_PER_BLOCK = 1 << 18  # block size: 2 MiB of doubles stay in a core's cache
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class LatentLikelihood:
     """Gaussian likelihoods of the latent positions of ``n`` objects in ``r`` dimensions.

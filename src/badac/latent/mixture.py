@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.cluster.vq import kmeans2, vq
@@ -21,6 +22,7 @@ from scipy.linalg import block_diag
 from badac._kernels import latent_left_out, latent_log_evidence, latent_log_match, latent_step
 from badac._kernels.latent import GROUP, Components, inverse, pack, unpack
 from badac.latent.likelihood import LatentLikelihood
+from badac.registry import registered
 from badac.training import FloatArray
 
 _TO_GROUP, _TO_GROUP_EACH = 400, 20
@@ -34,10 +36,12 @@ _REFRESH = 4
 _FAR = 14.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Mixture:
     """Weights (k,), means (k, r) and covariances (k, r, r) of the components."""
 
+    of_members: ClassVar[bool] = False
     weights: FloatArray
     means: FloatArray
     covariances: FloatArray
@@ -84,6 +88,13 @@ class Mixture:
         )
         return np.asarray(left + np.log(n / (n - 1.0)) - 0.5 * latent.offset)
 
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Mean (r,) and covariance (r, r) of the positions."""
+        mean = self.weights @ self.means
+        spread = np.tensordot(self.weights, self.covariances, axes=1)
+        away = self.means - mean
+        return mean, spread + (self.weights[:, None] * away).T @ away
+
     def posterior(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of the objects' latent positions, averaged over the components."""
         match = self.log_match(latent)
@@ -100,6 +111,10 @@ class Mixture:
             mean[rows] += weight[:, None] * position
             second[rows] += weight[:, None, None] * (inner + position[:, :, None] * position[:, None, :])
         return mean, second - mean[:, :, None] * mean[:, None, :]
+
+    def as_mixture(self) -> Mixture:
+        """Return itself."""
+        return self
 
     def proposal(self) -> Mixture:
         """Return the mixture itself."""

@@ -20,7 +20,7 @@ nothing depends on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from badac.data.validation import IntArray
 from badac.latent.basis import Basis, coordinates
 from badac.latent.correlation import correlation
 from badac.latent.likelihood import LatentLikelihood
+from badac.registry import registered
 from badac.threads import in_order
 from badac.training import FloatArray
 
@@ -38,6 +39,7 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 _NUMBERS_PER_BLOCK = 1 << 17  # block size: 1 MiB of doubles stay in a core's cache
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Process:
     """The class's covariance: see the module.
@@ -96,6 +98,12 @@ class Block:
     def features(self, basis: Basis) -> FloatArray:
         """Return (b, p, size): the basis at the points, zeros in the padding."""
         return basis(np.where(self.seen, self.at, np.nan), self.band)
+
+    def take(self, rows: IntArray) -> Block:
+        """Return some of the objects of the block."""
+        extra = None if self.extra is None else self.extra[rows]
+        cut = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "extra"}
+        return Block(**cut, extra=extra)
 
 
 def blocks(
@@ -226,6 +234,7 @@ def between_bands(process: Process, block: Block) -> FloatArray:
     return process.bands[block.band[:, :, None], block.band[:, None, :]]
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Curve:
     """The class's mean curve: coefficients (q,) around `origin`, and the precision (q, q) to which they are known."""

@@ -16,6 +16,7 @@ from badac.latent.density import LatentDensity
 from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, averaged, deconvolve, start_mixture
+from badac.registry import registered
 from badac.training import FloatArray
 
 COMPONENTS = (2, 4, 8, 16, 32)
@@ -25,6 +26,7 @@ _CURVES_UP_TO = 1000
 _TO_START_WITH = 8000
 
 
+@registered("part")
 @dataclass(frozen=True)
 class Shape:
     """A kind of density ("gaussian", "mixture" or "curves").

@@ -22,14 +22,19 @@ from badac.data.measurements import Measurements
 from badac.data.validation import is_number
 from badac.estimators.classifier import BADACClassifier
 from badac.estimators.judgement import Judgement
-from badac.stream.new_class_prior import Alikeness, log_anomaly_density
+from badac.noise.model import noise_of_class
+from badac.noise.widths import stand_in
+from badac.registry import registered
+from badac.stream.new_class_prior import Alikeness
 from badac.stream.state import Pool, StreamState, dismissed, merged
 from badac.stream.step import Block, advance
+from badac.threads import n_threads
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
+@registered("estimator")
 class Stream(BaseEstimator):  # type: ignore[misc]
     """Known classes, and the new ones that a stream of objects brings.
 
@@ -91,7 +96,7 @@ class Stream(BaseEstimator):  # type: ignore[misc]
     @property
     def _anomaly(self) -> Deviations:
         anomaly = getattr(self.model, "anomaly_model_", None)
-        if not isinstance(anomaly, Deviations) or anomaly.ground is None:
+        if not isinstance(anomaly, Deviations) or anomaly.grid is None:
             raise ValueError(
                 'Stream needs a BADACClassifier fitted with anomaly="auto" on objects with a common grid: got '
                 f"{self.model!r}. Fit it first."
@@ -100,9 +105,10 @@ class Stream(BaseEstimator):  # type: ignore[misc]
 
     def _start(self) -> Self:
         anomaly = self._anomaly
-        assert anomaly.ground is not None
+        assert anomaly.grid is not None
         self.classes_ = self.model.classes_
-        self.alike_ = Alikeness.of(anomaly.ground, anomaly.classes, self.model.noise_)
+        noise = stand_in(noise_of_class(self.model.noise_, None), self.model.training_)
+        self.alike_ = Alikeness.of(anomaly.grid.scales, anomaly.grid.classes, noise)
         waves = self.alike_.factor.rank
         self.state_ = StreamState(0, np.empty(0, dtype=np.int64), (), Pool.empty(waves), len(self.classes_))
         return self
@@ -143,7 +149,8 @@ class Stream(BaseEstimator):  # type: ignore[misc]
         contested = np.flatnonzero(score > -self.contested)
         # Nobody asks about the others.
         found = np.full(objects.n_objects, -np.inf)
-        found[contested] = log_anomaly_density(self._anomaly, objects[contested])
+        threads = n_threads(model.n_jobs)
+        found[contested] = self._anomaly.log_density(objects[contested], n_threads=threads)
         odds = np.log(model.anomaly_prior) - np.log1p(-model.anomaly_prior)
         return Block(
             log_known=found - (score - odds),

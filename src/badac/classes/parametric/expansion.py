@@ -20,9 +20,11 @@ from badac.classes.model import FloatArray, refuse_own_points
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.moments import Spectrum
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Expansion:
     """A basis for curves on a common grid.

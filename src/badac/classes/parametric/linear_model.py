@@ -13,21 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken
 from badac.data.measurements import Measurements
 from badac.latent.basis import coordinates
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood, with_noise_scale
 from badac.latent.likelihood import LatentLikelihood, project_each
-from badac.noise.correlated import Correlated
+from badac.noise.kinds import LATENT_NOISE, NoiseKind, with_covariance_of
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("class_model")
 @dataclass(frozen=True, eq=False)
 class LinearModel:
     """A class as a sum of known shapes with uncertain amplitudes.
@@ -59,6 +61,8 @@ class LinearModel:
     array([[1., 2.]])
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+
     design: FloatArray | Callable[[FloatArray], FloatArray]
     mean: Any
     covariance: Any
@@ -74,6 +78,7 @@ class LinearModel:
         scales: TrainingScales | None = None,
     ) -> Self:
         """Return a copy that knows the noise; nothing is learned from the members."""
+        check_noise_taken(self, noise, members)
         mean = np.asarray(self.mean, dtype=np.float64)
         covariance = np.asarray(self.covariance, dtype=np.float64)
         if covariance.ndim == 1:
@@ -84,6 +89,11 @@ class LinearModel:
                 f"{np.shape(self.covariance)}."
             )
         return replace(self, mean=mean, covariance=covariance, noise=noise, members=members)
+
+    @property
+    def reads_coordinates(self) -> bool:
+        """Whether the shapes are a function of the coordinate, and not columns of a grid."""
+        return callable(self.design)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         del n_threads
@@ -103,8 +113,7 @@ class LinearModel:
     def latent(self, objects: Measurements) -> LatentLikelihood:
         """Reduce objects to likelihoods of ``z``, with ``c = mean + root z`` and ``z ~ N(0, I)``."""
         assert self.noise is not None, "fit first"
-        if isinstance(self.noise, Correlated):
-            objects = self.noise.with_covariance(objects)
+        objects = with_covariance_of(self.noise, objects)
         if objects.own_points:
             return self._of_own_points(objects)
         shapes = self._shapes(coordinates(objects[:1])[0])

@@ -14,19 +14,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr
+from scipy.stats import norm
 
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken
 from badac.classes.parametric.importance import Integral, integrate
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.basis import coordinates
-from badac.noise.gaussian import Gaussian
-from badac.noise.known_truth import log_likelihood
+from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of
+from badac.noise.known_truth import check_has_likelihood, log_likelihood
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _NUMBERS_PER_BLOCK = 1 << 23
@@ -38,6 +40,7 @@ class LowSampleSizeWarning(UserWarning):
     """The evidence of some objects rests on few points of the parameter space."""
 
 
+@registered("class_model")
 @dataclass(frozen=True, eq=False)
 class Parametric:
     """A class as a function of parameters with known priors.
@@ -82,6 +85,9 @@ class Parametric:
     6.20 +- 0.03
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE
+    reads_coordinates: ClassVar[bool] = True
+
     function: Callable[[FloatArray, FloatArray], FloatArray]
     prior: Sequence[Any] | Callable[[int, np.random.Generator], FloatArray]
     sigma_star: float = 0.0
@@ -99,7 +105,9 @@ class Parametric:
         scales: TrainingScales | None = None,
     ) -> Self:
         """Return a copy that knows the noise; nothing is learned from the members."""
-        if self.sigma_star and not isinstance(noise, Gaussian):
+        check_noise_taken(self, noise, members)
+        check_has_likelihood(noise)
+        if self.sigma_star and kind_of(noise) is not NoiseKind.GAUSSIAN:
             raise ValueError(
                 f"`sigma_star` of a parametric class is for Gaussian noise: got {noise!r}. Make the scatter a parameter of "
                 "the function instead."
@@ -140,6 +148,19 @@ class Parametric:
         """Return (k,): the log evidence of the members; none of them was learned from."""
         assert self.members is not None, "fit first"
         return self.log_evidence(self.members, n_threads=n_threads)
+
+    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray | None:
+        """With gain and offset as two more parameters; None with a sampler, which knows no others."""
+        if callable(self.prior):
+            return None
+        function = self.function
+
+        def calibrated(theta: FloatArray, at: FloatArray) -> FloatArray:
+            return np.asarray(theta[-2] * function(theta[:-2], at) + theta[-1])
+
+        # A width of zero is a distribution as good as none: a hair instead.
+        prior = (*self.prior, norm(1.0, max(gain, 1e-12)), norm(0.0, max(offset, 1e-12)))
+        return replace(self, function=calibrated, prior=prior).log_evidence(objects)
 
     def integral(self, objects: Measurements) -> Integral:
         """Return log evidence and effective sample size of each object, and where its ``z`` lies."""

@@ -13,6 +13,7 @@ from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.moments import Spectrum
 from badac.latent.shape import Shape, choose_shape
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _MEMBERS_TO_CHOOSE_RANK_WITH = 4000
@@ -22,6 +23,7 @@ _MORE_FACTORS = (0, 2, 4)
 _FORGIVEN = 0.02
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The choices that define a population model.

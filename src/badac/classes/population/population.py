@@ -18,11 +18,12 @@ the few latent dimensions, whatever the number of members.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken
+from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.gross_outliers import gross_outliers, without
 from badac.classes.population.learn import learn
@@ -32,8 +33,10 @@ from badac.classes.population.rotation import common_axes
 from badac.classes.population.tails import Tails
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
+from badac.latent.class_summary import ClassSummary
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
+from badac.latent.gain_offset import factor_log_evidence
 from badac.latent.gaussian_approximation import (
     gaussian_approximation,
     is_plain,
@@ -44,10 +47,13 @@ from badac.latent.gaussian_approximation import (
 from badac.latent.likelihood import LatentLikelihood, sums_of_values
 from badac.latent.moments import seen_clearly
 from badac.latent.reconstruction import reconstruct
+from badac.noise.kinds import LATENT_NOISE, NoiseKind
 from badac.noise.model import LinkedNoise, Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("class_model", "population")
 @dataclass(frozen=True, eq=False)
 class Population:
     """A class as a population learned through the noise.
@@ -79,6 +85,9 @@ class Population:
         Of mean, factors and the root of psi: 1 unless the squares of the values are beyond a float.
     """
 
+    # A covariance that all members share is learned with the factors, not added.
+    takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+
     rank: int | None = None
     shape: str = "auto"
     mean: FloatArray | None = None
@@ -98,6 +107,7 @@ class Population:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        check_noise_taken(self, noise, members)
         unit = unit_of(members)
         if unit != 1.0:
             return self._fit_in_units(unit, members, noise, rng)
@@ -179,6 +189,43 @@ class Population:
         del n_threads
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
+
+    def summary(self) -> ClassSummary | None:
+        """Return the factor model and the density of the members: the population without its tails."""
+        if self.density is None or self.noise is None:
+            return None
+        return ClassSummary(self.factor, self.density, self.noise)
+
+    def moved(self, at: FloatArray, by: float) -> Self:
+        if by == 0:
+            return self
+        factor, tails, density = self.factor, self.tails, self.density
+        assert tails is not None and density is not None
+        moved, missing = move_columns(np.column_stack([factor.mean, factor.factors]), at, by)
+        return replace(
+            self,
+            mean=moved[:, 0],
+            factors=np.column_stack([moved[:, 1:], missing]),
+            psi=nearest(factor.psi, at, by),
+            tails=replace(tails, variances=np.stack([nearest(row, at, by) for row in tails.variances])),
+            density=density.with_gaussian_dimensions(1),
+        )
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        factor = self.factor
+        return np.column_stack([factor.mean, factor.factors]), factor.psi
+
+    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray:
+        assert self.density is not None and self.tails is not None, "fit first"
+        own = in_units(objects, self.unit)
+        widths = [
+            factor_log_evidence(
+                own, self.factor.widened(extra), self.density, self.noise, gain, offset / self.unit
+            )
+            for extra in self.tails.variances
+        ]
+        evidence = self.tails.combine(np.column_stack(widths))
+        return evidence if self.unit == 1.0 else evidence - log_jacobian(objects, self.unit)
 
     def reconstruct(self, objects: Measurements) -> Measurements:
         """Return what each object should have looked like as a member of the class, without noise: mean and sigma."""

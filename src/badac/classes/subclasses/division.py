@@ -29,6 +29,7 @@ from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, deconvolve, start_mixture
 from badac.latent.moments import Spectrum
 from badac.latent.shape import is_better
+from badac.registry import registered
 from badac.training import TrainingScales
 
 LEAST_GAP = 15.0
@@ -44,6 +45,7 @@ _MOST_DIRECTIONS = 12
 IntArray = npt.NDArray[np.int64]
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Division:
     """A class divided into subclasses.
