@@ -158,7 +158,7 @@ def fill_gaps(members: Measurements, scales: TrainingScales) -> Measurements:
     scatter = np.nansum((members.values - mean) ** 2, axis=0) / np.maximum(count - 1, 1)
     noise_variance = np.where(observed, members.sigma, 0.0) ** 2
     intrinsic = np.maximum(scatter - noise_variance.sum(axis=0) / safe, 0.0)
-    # The mean itself is known to its standard error; with one observation only, the surroundings give the spread.
+    # The mean itself is known to its standard error; with one observation only, all training objects give the spread.
     spread = np.sqrt(np.where(count > 1, intrinsic + np.maximum(scatter, 0.0) / safe, scales.scale**2))
     spread = np.where(spread > 0, spread, scales.scale * 1e-3)
     values = np.where(observed, members.values, mean)

@@ -141,7 +141,7 @@ class Template:
 def combine(
     weight: FloatArray, weighted_sum: FloatArray, scales: TrainingScales
 ) -> tuple[FloatArray, FloatArray]:
-    """Inverse-variance mean and its error from sums of weights (..., m); the surroundings where nobody measured."""
+    """Inverse-variance mean and its error from sums of weights (..., m); all training objects where nobody measured."""
     # What is left of a sum after its only term left is rounding.
     seen = weight > 1e-9 * np.max(weight, initial=1e-300)
     safe = np.where(seen, weight, 1.0)

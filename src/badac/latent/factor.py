@@ -162,7 +162,7 @@ def psi_step(sums: FactorSums, psi: FloatArray, scales: TrainingScales) -> Float
 
 
 def with_prior_member(psi: FloatArray, count: FloatArray, scales: TrainingScales) -> FloatArray:
-    """Average psi (m,) learned from `count` (m,) members with one prior member; where count is 0, the surroundings."""
+    """Average psi (m,) learned from `count` (m,) members with one prior member; where count is 0, as all training objects."""
     prior = np.where(count > 0, PRIOR_SHARE, 1.0) * scales.scale**2
     return np.asarray((count * psi + prior) / (count + 1.0) + _FLOOR * scales.scale**2)
 

@@ -78,7 +78,7 @@ def link_scales(members: Measurements, noise: object, scales: TrainingScales) ->
 
 
 def with_noise_scale(objects: Measurements, noise: Noise | None) -> Measurements:
-    """Return the objects with the error bars that a Gaussian noise believes in.
+    """Return the objects with the error bars that a Gaussian noise scales them to.
 
     A covariance that all members of a class share (`badac.noise.Correlated`) needs nothing here: the factors learn it as
     a part of what the members of the class have in common.
@@ -94,13 +94,13 @@ def latent_likelihood(
     """Return the latent likelihoods of objects under any noise, for their evidence under a density of the positions.
 
     Under noise that is not Gaussian they are those of the Gaussian objects that stand for them, with a constant that makes
-    the evidence under `density` right (`gaussian_sites`).
+    the evidence under `density` right (`gaussian_approximation`).
     """
     if noise is None or is_plain(noise):
         return factor.project(with_noise_scale(objects, noise))
-    sites = gaussian_approximation(objects, factor, noise, density=density)
-    latent = factor.project(sites.objects)
-    return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * sites.log_constant)
+    found = gaussian_approximation(objects, factor, noise, density=density)
+    latent = factor.project(found.objects)
+    return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * found.log_constant)
 
 
 def gaussian_approximation(

@@ -1,6 +1,6 @@
 """What Gaussian objects miss of objects that are not: put back by importance sampling over the latent position.
 
-An object under other than Gaussian noise stands as a Gaussian one, `badac.latent.likelihood.Latent` ``g(z)``, near
+An object under other than Gaussian noise stands as a Gaussian one, a `badac.latent.LatentLikelihood` ``g(z)``, near
 its exact likelihood ``P(d | z)``. Under a density ``p(z)`` of the class
 
     P(d) / integral g p dz = sum_k [ P(d | z_k) / g(z_k)^t ] / sum_k [ g(z_k) / g(z_k)^t ] ,      z_k ~ g^t p
@@ -36,7 +36,7 @@ def importance_correction(
 
     Parameters
     ----------
-    latent : Latent
+    latent : LatentLikelihood
         The Gaussian objects.
     density : Mixture
         Of the latent positions.
@@ -61,7 +61,7 @@ def posterior_draws(
 
     Parameters
     ----------
-    latent : Latent
+    latent : LatentLikelihood
         Of n objects.
     density : Mixture
     responsibility : (n, k)

@@ -173,6 +173,19 @@ def project(
     return out
 
 
+def project_each(
+    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: float
+) -> LatentLikelihood:
+    """As `project`, with mean (n, m) and factors (n, m, r) of each object's own and independent errors."""
+    seen = objects.observed
+    weight = np.where(seen, 1.0 / (np.where(seen, objects.sigma, 1.0) ** 2 + psi), 0.0)
+    residual = np.where(seen, objects.values - mean, 0.0)
+    scaled = weight * residual
+    precision = np.einsum("nm,nma,nmb->nab", weight, factors, factors, optimize=True)
+    offset = np.einsum("nm,nm->n", scaled, residual) + log_determinant(weight)
+    return LatentLikelihood(pack(precision), np.einsum("nm,nma->na", scaled, factors), offset)
+
+
 def log_determinant(weight: FloatArray) -> FloatArray:
     """``log det S + m log 2 pi`` (n,) of the points with a positive precision ``weight`` (n, m)."""
     present = weight > 0

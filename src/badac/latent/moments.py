@@ -87,7 +87,7 @@ def population_variance(
 
 
 def seen_clearly(scales: TrainingScales, members: Measurements) -> TrainingScales:
-    """Return the surroundings with a scale that hopelessly noisy objects have not blown up.
+    """Return the scales of all training objects with a scale that hopelessly noisy objects have not blown up.
 
     The scale of all training objects contains their noise. Where the class's own well measured members say that errors and
     spread are much smaller, ten times what they say is enough. Points with exact members keep the scale as it is.

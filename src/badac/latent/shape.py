@@ -17,6 +17,7 @@ from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, averaged, deconvolve, start_mixture
 from badac.registry import registered
+from badac.training import FloatArray
 
 COMPONENTS = (2, 4, 8, 16, 32)
 MOST_COMPONENTS = 40
@@ -99,7 +100,7 @@ def choose_shape(
     for shape in candidates(len(members), least):
         evidence = shape.learn(members, rng, max_steps=6).log_evidence(held_out)
         tried[str(shape)] = float(evidence.mean())
-        if _is_better(evidence, best_evidence):
+        if is_better(evidence, best_evidence):
             best, best_evidence, failures = shape, evidence, 0
         else:
             failures += 1
@@ -109,13 +110,17 @@ def choose_shape(
         shape = Shape("curves")
         evidence = shape.learn(members, rng).log_evidence(held_out)
         tried[str(shape)] = float(evidence.mean())
-        if _is_better(evidence, best_evidence):
+        if is_better(evidence, best_evidence):
             best = shape
     return best, tried
 
 
-def _is_better(evidence: np.ndarray, than: np.ndarray) -> bool:
-    if not np.isfinite(than).all():
+def is_better(evidence: FloatArray, than: FloatArray) -> bool:
+    """Whether held-out members (n,) gain more than the standard error of their gain (the one-standard-error rule).
+
+    Anything is better than an empty array, or than -inf.
+    """
+    if not than.size or not np.isfinite(than).all():
         return True
     gain = evidence - than
     return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))

@@ -17,13 +17,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from badac._kernels.latent import pack
 from badac.classes.model import FloatArray, check_noise_taken
 from badac.data.measurements import Measurements
 from badac.latent.basis import coordinates
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood, with_noise_scale
-from badac.latent.likelihood import LatentLikelihood, log_determinant
+from badac.latent.likelihood import LatentLikelihood, project_each
 from badac.noise.kinds import LATENT_NOISE, NoiseKind, with_covariance_of
 from badac.noise.model import Noise
 from badac.registry import registered
@@ -129,15 +128,8 @@ class LinearModel:
                 f"{objects!r} with {self.noise!r}. Use badac.classes.Parametric."
             )
         objects = with_noise_scale(objects, self.noise)
-        seen = objects.observed
-        shapes = self._shapes(np.where(seen, coordinates(objects), 0.0))
-        weight = np.where(seen, 1.0 / (np.where(seen, objects.sigma, 1.0) ** 2 + self.sigma_star**2), 0.0)
-        residual = np.where(seen, objects.values - shapes @ self.mean, 0.0)
-        factors = shapes @ self._root()
-        scaled = weight * residual
-        precision = np.einsum("nm,nma,nmb->nab", weight, factors, factors, optimize=True)
-        offset = np.einsum("nm,nm->n", scaled, residual) + log_determinant(weight)
-        return LatentLikelihood(pack(precision), np.einsum("nm,nma->na", scaled, factors), offset)
+        shapes = self._shapes(np.where(objects.observed, coordinates(objects), 0.0))
+        return project_each(objects, shapes @ self.mean, shapes @ self._root(), self.sigma_star**2)
 
     def _shapes(self, at: FloatArray) -> FloatArray:
         found = np.asarray(self.design(at) if callable(self.design) else self.design, dtype=np.float64)

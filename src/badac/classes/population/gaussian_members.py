@@ -23,6 +23,7 @@ from badac.latent.gaussian_approximation import (
     with_noise_scale,
 )
 from badac.latent.moments import Spectrum
+from badac.latent.shape import is_better
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture
 from badac.training import TrainingScales
 
@@ -88,8 +89,7 @@ def choose_factors(
         evidence = latent_likelihood(
             unknown, Factor(factor.mean, kept, factor.psi), noise
         ).gaussian_log_evidence()
-        # One more factor must gain more than the standard error of its gain.
-        if rank == 0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):
+        if is_better(evidence, best):
             chosen, best = rank, evidence
     generous = max(min(chosen + 2, factor.rank), 1)
     factor = Factor(factor.mean, factor.factors @ directions[:, :generous], factor.psi)

@@ -91,7 +91,7 @@ class Start:
         found, plan = self.spectrum.moments, self.plan
         factor = smoothed(factor, found.noise, n, plan.penalty)
         # The mean is known to its own error only: in a small class that is part of the spread. Where nobody observed the
-        # point, psi is the surroundings' whole spread already.
+        # point, psi is the whole spread of all training objects already.
         count = found.count * n / len(self.members)
         error = np.where(count > 0, (found.noise + factor.psi) / np.maximum(count, 1.0), 0.0)
         factor = factor.widened(error + plan.floor)

@@ -130,8 +130,8 @@ class Population:
         constant = np.zeros(members.n_objects)
         if not is_plain(noise):
             # The Gaussian members that the constants belong to: as this factor model sees them.
-            sites = gaussian_approximation(members, factor, noise, density=density)
-            gaussian, constant = sites.objects, sites.log_constant
+            found = gaussian_approximation(members, factor, noise, density=density)
+            gaussian, constant = found.objects, found.log_constant
         evidence, tails = leave_one_out(
             gaussian if outliers is None else with_noise_scale(members, noise),
             learned,

@@ -28,6 +28,7 @@ from badac.latent.factor import expectation_maximisation
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, deconvolve, start_mixture
 from badac.latent.moments import Spectrum
+from badac.latent.shape import is_better
 from badac.registry import registered
 from badac.training import TrainingScales
 
@@ -162,7 +163,7 @@ def number_of_components(
             learned = best_mixture(latent[fold != part], size, rng, starts=starts, pooling=pooling)
             evidence[fold == part] = learned.log_evidence(latent[fold == part])
         means.append(float(evidence.mean()))
-        if size == 1 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(n):
+        if is_better(evidence, best):
             best, chosen = evidence, size
         elif size - chosen >= _PATIENCE:
             break
