@@ -21,7 +21,6 @@ from sklearn.base import BaseEstimator
 from badac.anomalies import Deviations
 from badac.data.validation import is_number
 from badac.estimators.classifier import BADACClassifier
-from badac.estimators.judgement import Judgement
 from badac.judge import Judgement
 from badac.noise.model import noise_of_class
 from badac.noise.widths import stand_in
