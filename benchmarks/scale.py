@@ -14,7 +14,7 @@ would take comes from these numbers alone:
 with the efficiency measured between one worker and the most, partitions of 50,000 objects, and closing (the ranking, which is
 the caller's work) growing up to the 10^7 objects that a ranking holds at most.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/scale.py [--objects 1000000] [--workers 1 2] [--fit 200000]
+Run: OMP_NUM_THREADS=1 python -m benchmarks.scale [--objects 1000000] [--workers 1 2] [--fit 200000]
      [--class-model population] [--folder DIR] [--write]
 --write puts the tables into docs/scale.md. Needs about 500 bytes of disk an object.
 """
@@ -44,6 +44,7 @@ from badac.dask import cluster, fit, rank_files
 from badac.dask.parts import keep_parts
 from badac.dask.pieces import ROWS_PER_PIECE
 from badac.job import Layout
+from reproduction.marked import write_into
 
 PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
 POINTS = 50
@@ -243,14 +244,7 @@ def main() -> None:
     print(json.dumps(measured, indent=1))
     print(text)
     if given.write:
-        page = PAGE.read_text()
-        marked = re.sub(
-            r"(<!-- measured -->\n).*(<!-- /measured -->)",
-            lambda m: f"{m[1]}\n{text}\n\n{m[2]}",
-            page,
-            flags=re.S,
-        )
-        PAGE.write_text(marked)
+        write_into(PAGE, {"scale": f"\n{text}\n"})
 
 
 if __name__ == "__main__":

@@ -1,16 +1,17 @@
-"""How many threads scikit-learn's ``n_jobs`` stands for, and blocks of objects shared between them."""
+"""Threads: how many scikit-learn's ``n_jobs`` stands for, and work on parts that gives the same answer for any number."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import chain, islice
-from threading import Lock
 from typing import TypeVar
 
-T = TypeVar("T")
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -25,47 +26,53 @@ def n_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-def over_blocks(work: Callable[[T, int], None], blocks: Iterable[T], n_threads: int) -> None:
-    """Do `work` on every block, several of them at a time.
+def in_order(work: Callable[[Part], Result], parts: Iterable[Part], n_threads: int = 1) -> Iterator[Result]:
+    """Yield ``work(part)`` for each part, in the order of the parts.
+
+    The parts are the same whatever the number of threads, so the results are too, to the last bit. At most twice as many
+    as there are threads are under way or waiting to be taken, so that memory does not grow with the number of parts.
+    """
+    if n_threads <= 1:
+        yield from map(work, parts)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for part in parts:
+            waiting.append(_submitted(pool, work, part))
+            if len(waiting) >= 2 * n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _submitted(pool: ThreadPoolExecutor, work: Callable[[Part], Result], part: Part) -> Future[Result]:
+    """Return the future of ``work(part)``, in a copy of the caller's context: NumPy's error state is part of it."""
+    try:
+        return pool.submit(copy_context().run, work, part)
+    except RuntimeError:
+        # The system gives no more threads (a container's limit): this one does the work.
+        done: Future[Result] = Future()
+        done.set_result(work(part))
+        return done
+
+
+def over_blocks(work: Callable[[Part, int], None], blocks: Iterable[Part], n_threads: int) -> None:
+    """Do `work` on every block, side by side if there are several.
 
     Parameters
     ----------
     work : callable
-        Takes a block and the number of threads that its own kernels may use; writes what it finds into arrays of the
-        caller, each block into rows of its own. What it finds depends on the block alone, so the number of threads
-        changes nothing. NumPy, LAPACK and the compiled kernels let other threads run while they work.
+        Takes a block and the number of threads that its own kernels may use: all of them for a single block, otherwise
+        one. Writes what it finds into arrays of the caller, each block into rows of its own.
     blocks : iterable
         Taken as they are needed, so that few are in memory at a time.
     n_threads : int
-        A single block gets all of them for its kernels.
     """
     rest = iter(blocks)
     few = list(islice(rest, 2))
-    if n_threads <= 1 or len(few) < 2:
-        for block in chain(few, rest):
+    if len(few) < 2:
+        for block in few:
             work(block, n_threads)
         return
-    left, lock, errors = chain(few, rest), Lock(), list[BaseException]()
-
-    def take_turns() -> None:
-        try:
-            while not errors:
-                with lock:
-                    block = next(left, None)
-                if block is None:
-                    return
-                work(block, 1)
-        except BaseException as error:
-            errors.append(error)
-
-    with ThreadPoolExecutor(n_threads - 1) as pool:
-        for _ in range(n_threads - 1):
-            try:
-                # NumPy's error state is part of the context: each thread works in a copy of the caller's.
-                pool.submit(copy_context().run, take_turns)
-            except RuntimeError:
-                # The system gives no more threads: those that there are do the work, at least this one.
-                break
-        take_turns()
-    if errors:
-        raise errors[0]
+    for _ in in_order(lambda block: work(block, 1), chain(few, rest), n_threads):
+        pass

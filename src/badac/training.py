@@ -13,12 +13,14 @@ import numpy.typing as npt
 from badac.data.measurements import Measurements
 from badac.data.units import reach_of
 from badac.data.validation import largest, smallest
+from badac.registry import registered
 
 FloatArray = npt.NDArray[np.float64]
 
 _ROWS_PER_BLOCK = 4096  # block size
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class TrainingScales:
     """What all training objects together say of each point: where a class looks when its own members say too little.

@@ -13,12 +13,12 @@ import badac
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes import GaussianProcess, TrainingScales
-from badac.classes.processes.fit_process import Learner, leave_one_out, log_evidence, scaled
-from badac.classes.processes.gp import learn_shares
-from badac.classes.processes.hyperparameters import Extent, climb, evidence, pack, prior, start, unpack
+from badac.classes.gp import learn_shares
 from badac.latent.basis import Basis
 from badac.latent.correlation import KERNELS, correlation
-from badac.latent.process import Process, blocks
+from badac.latent.fit_process import Learner, leave_one_out, log_evidence
+from badac.latent.hyperparameters import Extent, climb, evidence, pack, prior, start, unpack
+from badac.latent.process import Process, blocks, scaled
 from badac.noise import Gaussian, Outliers
 
 SCALES = Extent(1.0, 10.0)

@@ -13,8 +13,8 @@ from badac.classes import LowSampleSizeWarning, Parametric
 from badac.classes.parametric.importance import integrate
 from badac.noise import Gaussian, Outliers, Poisson
 from badac.noise.known_truth import log_likelihood
-from badac.simulate import bayes_limit, experiment
-from badac.simulate.limit import generating_log_evidence
+from badac.simulate import experiment
+from reproduction.limits import bayes_limit, generating_log_evidence
 
 AT = np.linspace(0, 1, 40)
 

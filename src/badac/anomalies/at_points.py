@@ -42,6 +42,7 @@ from badac.latent.basis import coordinates
 from badac.latent.mixture import logsumexp_rows
 from badac.latent.process import Block, blocks
 from badac.latent.process_summary import PointsUnderClass, ProcessSummary, Whitened
+from badac.registry import registered
 from badac.threads import over_blocks
 
 # Places of shapes are as dense as a typical object's points, within these bounds: an object of thousands of points would
@@ -61,6 +62,7 @@ _BETWEEN_BANDS = 0.5
 _KNOTS = 20
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class AtPoints:
     """The known classes at any points.

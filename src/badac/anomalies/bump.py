@@ -14,8 +14,10 @@ import numpy as np
 from badac.anomalies.hypothesis import Scales, ShapeOnClass
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import bump_grid, bumps
+from badac.registry import registered
 
 
+@registered("hypothesis")
 @dataclass(frozen=True)
 class Bump:
     """A known class plus a bump.

@@ -36,9 +36,11 @@ from badac.anomalies.something_else import SomethingElse
 from badac.data.measurements import Measurements
 from badac.latent.mixture import logsumexp_rows
 from badac.posterior import log_total
+from badac.registry import registered
 from badac.threads import over_blocks
 
 
+@registered("anomaly", "auto")
 @dataclass(frozen=True, eq=False)
 class Deviations:
     """An average of hypotheses about what an anomaly is.

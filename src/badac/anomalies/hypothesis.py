@@ -26,6 +26,7 @@ from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ClassSummary
 from badac.latent.mixture import logsumexp_rows
+from badac.registry import registered
 from badac.training import TrainingScales
 
 # Nats. What spoils a few points, or all of them a little, spoils them for every class: a class that explains an object by so
@@ -36,6 +37,7 @@ _HOPELESS = 30.0
 NOISE_SHARE = 4.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Scales:
     """What the training objects tell all hypotheses: where the points lie, and how large things are.

@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from badac.anomalies.model import Known
+from badac.classes.gp import GaussianProcess
 from badac.classes.model import ClassModel, summary_of
 from badac.classes.population.population import Population
-from badac.classes.processes.gp import GaussianProcess
 from badac.data.measurements import Measurements
 from badac.latent.class_summary import ClassSummary
 from badac.latent.gaussian_approximation import latent_likelihood
@@ -57,7 +57,7 @@ def class_summary(
         own = Population().fit(members, noise, rng, known.scales).summary()
         assert own is not None
     summary = replace(own, noise=noise)
-    if isinstance(summary.density, Mixture):
+    if summary.mixture is summary.density:
         return summary
     return replace(summary, density=few_components(summary, members, rng))
 

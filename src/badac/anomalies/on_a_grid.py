@@ -39,7 +39,7 @@ from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.mixture import logsumexp_rows
-from badac.latent.reconstruction import latent_posterior
+from badac.registry import registered
 
 # Block size: a block's arrays stay in the processor's cache.
 _OBJECTS_PER_BLOCK = 512
@@ -47,6 +47,7 @@ _OBJECTS_PER_BLOCK = 512
 _LEAST_SEEN = 0.5
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class OnGrid:
     """The known classes on the grid of the training objects.
@@ -184,6 +185,6 @@ def predicted(under: ObjectsUnderClass, hidden: npt.NDArray[np.bool_]) -> tuple[
     summary = under.summary
     factor = summary.factor
     latent = ObjectsUnderClass(objects, summary, n_threads=under.n_threads).latent
-    position, covariance = latent_posterior(latent, summary.mixture)
+    position, covariance = summary.mixture.posterior(latent)
     spread = np.einsum("ja,iab,jb->ij", factor.factors, covariance, factor.factors)
     return factor.mean + position @ factor.factors.T, np.sqrt(spread + factor.psi)

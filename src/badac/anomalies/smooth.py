@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from badac.anomalies.hypothesis import ProcessOnClass, Scales
 from badac.anomalies.random_curves import SmoothCurves
+from badac.registry import registered
 
 
+@registered("hypothesis")
 @dataclass(frozen=True)
 class SmoothDeviation:
     """A known class plus a Gaussian process.

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 
 from badac.anomalies.hypothesis import ProcessAlone, Scales
 from badac.anomalies.random_curves import SmoothCurves
+from badac.registry import registered
 
 
+@registered("hypothesis")
 @dataclass(frozen=True)
 class SomethingElse:
     """A Gaussian process of unknown amplitude and length; for features without an order, independent values.

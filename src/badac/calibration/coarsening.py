@@ -30,6 +30,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit, logsumexp
 
 from badac.data.measurements import Measurements
+from badac.registry import registered
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -47,6 +48,7 @@ _SHARES = (0.003, 0.01, 0.03, 0.1, 0.2)
 _WORTH = 3.0
 
 
+@registered("part")
 @dataclass(frozen=True)
 class Coarsening:
     """The exponent of the evidence.

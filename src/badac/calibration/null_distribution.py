@@ -35,6 +35,7 @@ from badac.calibration.stacking.base_models import AT_WIDE_INSTANCES
 from badac.calibration.stacking.base_outputs import BaseOutputs
 from badac.calibration.stacking.weights import hats
 from badac.data.measurements import Measurements
+from badac.registry import registered
 
 _XI = 0.5
 # Beyond this share of the left-out objects their number is too small to tell, and a tail continues them. As evidence is
@@ -46,6 +47,7 @@ _STRANGE = 0.1
 UNLIKE, BETWEEN = "unlike the members of its class", "between the classes"
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class NullDistribution:
     """What is normal: a number of known objects, at several noise levels.
@@ -97,6 +99,7 @@ def _continued(known: FloatArray, number: FloatArray) -> FloatArray:
     return np.where(number > edge, -np.log(share) + _SOFTNESS * np.log1p(above), surprise)
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Strangeness:
     """What is normal for each class, between the classes, and for both together.

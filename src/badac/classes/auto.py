@@ -12,7 +12,7 @@ size of the class (30 members at least). Where each of many pairs would need a c
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from badac.data.measurements import Measurements
 from badac.data.validation import smallest
 from badac.noise.correlated import Correlated, is_shared
 from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _PAIRS = 2_000_000
@@ -37,6 +38,7 @@ _LARGEST_GAIN = 20.0
 _LEAST_GAIN = 0.5
 
 
+@registered("part")
 @dataclass(frozen=True)
 class Candidate:
     """A class model that was tried.
@@ -61,6 +63,7 @@ class Candidate:
     why: str
 
 
+@registered("class_model", "auto")
 @dataclass(frozen=True, eq=False)
 class Auto:
     """Exact instances, population or template, by leave-one-out evidence.
@@ -72,6 +75,8 @@ class Auto:
     report : tuple of Candidate
         What was tried, the chosen one first.
     """
+
+    left_to_data: ClassVar[bool] = True
 
     chosen: ClassModel | None = None
     report: tuple[Candidate, ...] = ()

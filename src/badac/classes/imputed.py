@@ -20,9 +20,11 @@ from badac.classes.instances import Instances, fill_gaps
 from badac.classes.model import FloatArray, refuse_own_points
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("class_model")
 @dataclass(frozen=True, eq=False)
 class Imputed:
     """Instances whose gaps are filled by draws from the class's own prior at each point.

@@ -20,11 +20,13 @@ from badac.classes.model import FloatArray, refuse_own_points
 from badac.data.measurements import Measurements
 from badac.data.validation import is_number
 from badac.noise.model import Noise, log_mixture, needs_sigma
+from badac.registry import registered
 from badac.training import TrainingScales, point_moments
 
 _MEMBERS_TO_LEARN_FROM = 500
 
 
+@registered("class_model", "instances")
 @dataclass(frozen=True, eq=False)
 class Instances:
     """The paper's class model: the members themselves, with a flat prior.

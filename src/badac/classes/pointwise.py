@@ -18,11 +18,13 @@ import numpy as np
 from badac.classes.model import FloatArray, refuse_own_points
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise, log_mixture
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _BROAD = 2.0
 
 
+@registered("class_model")
 @dataclass(frozen=True, eq=False)
 class Pointwise:
     """Each point on its own.

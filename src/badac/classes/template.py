@@ -18,15 +18,18 @@ import numpy as np
 
 from badac.classes.model import FloatArray
 from badac.classes.population.gaussian_members import as_gaussian
-from badac.classes.population.rank import population_variance, repeated, seen_clearly
+from badac.classes.population.rank import repeated
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, with_prior_member
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood
-from badac.latent.likelihood import log_determinant, project
+from badac.latent.likelihood import log_determinant
+from badac.latent.moments import population_variance, seen_clearly
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("class_model", "template")
 @dataclass(frozen=True, eq=False)
 class Template:
     """A class as one curve with an error band.
@@ -83,10 +86,10 @@ class Template:
         factor = Factor(mean, np.zeros((members.n_points, 1)), spread + error**2)
         if members.covariance is not None:
             # The left-out mean as above, the object's own correlated errors as they are.
-            evidence = -0.5 * project(gaussian, factor.mean, factor.factors, factor.psi).offset
+            evidence = -0.5 * factor.project(gaussian).offset
         elif not is_plain(noise):
             # The members' true noise, with what leaving one out costs a Gaussian member of the width that it seems to have.
-            kept_in = -0.5 * project(gaussian, factor.mean, factor.factors, factor.psi).offset
+            kept_in = -0.5 * factor.project(gaussian).offset
             evidence = -0.5 * latent_likelihood(members, factor, noise).offset + evidence - kept_in
         return replace(
             self,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from badac.cli.options import (
-    ClassChoice,
-    Classes,
+    ClassOption,
     Columns,
     Diagnose,
     Errors,
@@ -19,7 +18,6 @@ from badac.cli.options import (
     Jobs,
     Json,
     Label,
-    NoiseChoice,
     NoiseOption,
     Overwrite,
     Prior,
@@ -66,8 +64,8 @@ def rank(
     label: Label = None,
     column: Columns = None,
     errors: Errors = ErrorsChoice.sigma,
-    class_model: Classes = ClassChoice.auto,
-    noise: NoiseOption = NoiseChoice.gaussian,
+    class_model: ClassOption = "auto",
+    noise: NoiseOption = "gaussian",
     anomaly_prior: Prior = 0.01,
     folds: Folds = 3,
     diagnose: Diagnose = True,
@@ -122,7 +120,7 @@ def rank(
             training = read_labelled(model, label, chosen, errors.value, quiet=as_json)
             from badac.job import Settings, learn
 
-            settings = Settings(class_model.value, noise.value, anomaly_prior, seed, folds, diagnose)
+            settings = Settings(class_model, noise, anomaly_prior, seed, folds, diagnose)
             fitted = learn(training, settings, n_jobs=jobs, step=step)
         from badac.job import prepare, rank_file, rows_in, write_results
 

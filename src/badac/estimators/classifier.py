@@ -20,8 +20,6 @@ from badac.data.measurements import Measurements, concatenate
 from badac.data.units import in_units, log_jacobian, reach_of, unit_of, within
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import (
-    ANOMALY_MODELS,
-    NOISE_MODELS,
     check_share,
     choose,
     choose_class_models,
@@ -45,11 +43,13 @@ from badac.noise import Noise
 from badac.noise_learning import learn_noise
 from badac.posterior import class_log_prior, log_total, possible, probability
 from badac.ranking import Ranking
+from badac.registry import registered
 from badac.threads import n_threads
 
 FloatArray = npt.NDArray[np.float64]
 
 
+@registered("estimator")
 class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Bayesian anomaly detection and classification of noisy objects.
 
@@ -135,6 +135,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     training_: Measurements
     training_label_: npt.NDArray[Any]
     scales_: TrainingScales
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
+    record_: dict[str, Any]  # of a model that the command line has learned (`badac.job.Record`)
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
     _held_out: HeldOut | None = None
     _explaining: Deviations | None = None
@@ -215,8 +218,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_share("anomaly_prior", self.anomaly_prior)
         use_gaps = choose_missingness(self.missingness)
         nuisance = choose_nuisance(self.nuisance)
-        noise_model = choose("noise", self.noise, NOISE_MODELS, Noise)
-        anomaly = choose("anomaly", self.anomaly, ANOMALY_MODELS, AnomalyModel)
+        noise_model = choose("noise", self.noise)
+        anomaly = choose("anomaly", self.anomaly)
         rng = generator(self.random_state)
         kept: dict[Any, Fitted] = {}
         units = choose_units(self, objects) if touched is None else self.units_

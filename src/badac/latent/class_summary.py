@@ -19,16 +19,17 @@ import numpy.typing as npt
 from badac._kernels import latent_log_evidence, latent_log_match
 from badac._kernels.latent import Components
 from badac.data.measurements import Measurements
+from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import gaussian_approximation, is_plain, with_noise_scale
-from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood, products, project, weighted_residuals
 from badac.latent.mixture import Mixture, logsumexp_rows
-from badac.latent.reconstruction import as_mixture
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import FloatArray
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class ClassSummary:
     """One class as its factor model and the density of its members in the latent space.
@@ -37,21 +38,21 @@ class ClassSummary:
     ----------
     factor : Factor
         Mean (m,), factors (m, r) and psi (m,).
-    density : Mixture or KernelDensity
+    density : LatentDensity
         Of the latent positions (r,).
     noise : Noise
         Of the objects that are compared with the class.
     """
 
     factor: Factor
-    density: Mixture | KernelDensity
+    density: LatentDensity
     noise: Noise
     form: ClassVar[Literal["on a grid"]] = "on a grid"
 
     @cached_property
     def mixture(self) -> Mixture:
-        """The density as a mixture: of one curve per member and bandwidth it has as many components."""
-        return self.density if isinstance(self.density, Mixture) else as_mixture(self.density)
+        """The density itself, or a mixture of few components near it."""
+        return self.density.proposal()
 
     @cached_property
     def components(self) -> Components:
@@ -121,14 +122,14 @@ class ObjectsUnderClass:
     def weighed(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Precision of each point and that times its residual (n, m), both 0 where missing, and offsets (n,)."""
         factor = self.summary.factor
-        return weighted_residuals(self.gaussian[0], factor.mean, factor.psi)
+        return weighted_residuals(self.gaussian[0], factor.mean, factor.psi, n_threads=self.n_threads)
 
     def through(self, factors: FloatArray) -> LatentLikelihood:
         """Return the latent likelihoods in factors (m, q) in place of the class's own, without the constants."""
         gaussian, factor = self.gaussian[0], self.summary.factor
         if gaussian.covariance is None:
             return in_factors(*self.weighed, factors)
-        return project(gaussian, factor.mean, factors, factor.psi)
+        return project(gaussian, factor.mean, factors, factor.psi, n_threads=self.n_threads)
 
     @cached_property
     def latent(self) -> LatentLikelihood:

@@ -22,7 +22,8 @@ import numpy as np
 from badac._kernels import latent_posterior
 from badac._kernels.latent import pack, triangle, unpack
 from badac.data.measurements import Measurements
-from badac.latent.likelihood import blocks, products, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weighted_residuals
+from badac.registry import registered
 from badac.training import FloatArray, TrainingScales
 
 # What the prior member adds to psi, in units of the variance of all training objects at the point.
@@ -30,6 +31,7 @@ PRIOR_SHARE = 0.02
 _FLOOR = 1e-10
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Factor:
     """A Gaussian population: mean (m,), factors (m, r), intra-class variance psi (m,)."""
@@ -45,6 +47,10 @@ class Factor:
     def widened(self, variance: FloatArray) -> Factor:
         """Return the same model with more variance (m,) at every point."""
         return Factor(self.mean, self.factors, self.psi + variance)
+
+    def project(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
+        """Return what each of the n objects (n, m) says of its latent position (`badac.latent.likelihood`)."""
+        return project(objects, self.mean, self.factors, self.psi, n_threads=n_threads)
 
 
 @dataclass(frozen=True, eq=False)

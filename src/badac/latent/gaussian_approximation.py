@@ -24,10 +24,10 @@ from badac._kernels import widths_log_likelihood, widths_posterior
 from badac._kernels.widths import WidePoints, responsibilities
 from badac.data.measurements import Measurements
 from badac.latent.count_likelihood import linked_block, linked_log_likelihood
+from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.importance_correction import LogLikelihood, importance_correction
-from badac.latent.kernel_density import KernelDensity
-from badac.latent.likelihood import LatentLikelihood, blocks, project
+from badac.latent.likelihood import LatentLikelihood, blocks
 from badac.latent.mixture import Mixture
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture, check_values
@@ -87,17 +87,17 @@ def with_noise_scale(objects: Measurements, noise: Noise | None) -> Measurements
 
 
 def latent_likelihood(
-    objects: Measurements, factor: Factor, noise: Noise | None, density: Mixture | KernelDensity | None = None
+    objects: Measurements, factor: Factor, noise: Noise | None, density: LatentDensity | None = None
 ) -> LatentLikelihood:
     """Return the latent likelihoods of objects under any noise, for their evidence under a density of the positions.
 
-    Under noise that is not Gaussian they are those of the Gaussian objects that stand for them, with a constant that makes the
-    evidence under `density` right (`gaussian_sites`).
+    Under noise that is not Gaussian they are those of the Gaussian objects that stand for them, with a constant that makes
+    the evidence under `density` right (`gaussian_sites`).
     """
     if noise is None or is_plain(noise):
-        return project(with_noise_scale(objects, noise), factor.mean, factor.factors, factor.psi)
+        return factor.project(with_noise_scale(objects, noise))
     sites = gaussian_approximation(objects, factor, noise, density=density)
-    latent = project(sites.objects, factor.mean, factor.factors, factor.psi)
+    latent = factor.project(sites.objects)
     return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * sites.log_constant)
 
 
@@ -106,7 +106,7 @@ def gaussian_approximation(
     factor: Factor,
     noise: Noise,
     *,
-    density: Mixture | KernelDensity | None = None,
+    density: LatentDensity | None = None,
     constants: bool = True,
     details: bool = False,
 ) -> GaussianApproximation:
@@ -120,8 +120,8 @@ def gaussian_approximation(
         The population: mean (m,), factors (m, r), psi (m,).
     noise : Noise
         A `ScaleMixture`, or a `LinkedNoise` (counts): then the Gaussian objects are in the space of the link.
-    density : Mixture or Curves, optional
-        Of the latent positions, under which the constants make the evidence right; ``N(0, I)`` if it is not a mixture.
+    density : LatentDensity, optional
+        Of the latent positions, under which the constants make the evidence right; ``N(0, I)`` if not given.
     constants : bool
         Whether the log constants are needed; learning does without.
     details : bool
@@ -153,14 +153,14 @@ def _constants(
     gaussian: Measurements,
     factor: Factor,
     noise: Noise,
-    density: Mixture | KernelDensity | None,
+    density: LatentDensity | None,
     wanted: bool,
 ) -> FloatArray:
     """Return (n,): what the evidence of the Gaussian objects misses; 0 if not wanted."""
     if not wanted or not objects.n_objects:
         return np.zeros(objects.n_objects)
-    under = density if isinstance(density, Mixture) else Mixture.standard(factor.rank)
-    latent = project(gaussian, factor.mean, factor.factors, factor.psi)
+    under = Mixture.standard(factor.rank) if density is None else density.proposal()
+    latent = factor.project(gaussian)
     return np.concatenate(
         [
             importance_correction(latent[rows], under, _likelihood(objects[rows], factor, noise))

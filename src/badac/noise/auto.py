@@ -13,8 +13,10 @@ import numpy as np
 
 from badac.data.measurements import Measurements
 from badac.noise.model import FloatArray
+from badac.registry import registered
 
 
+@registered("noise", "auto")
 @dataclass(frozen=True)
 class AutoNoise:
     """Learn the noise with its family from the scatter within classes."""

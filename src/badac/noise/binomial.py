@@ -21,8 +21,10 @@ from badac.data.measurements import Measurements
 from badac.data.validation import refuse
 from badac.noise.counts import amount_of, check_amount, check_counts, check_curves
 from badac.noise.model import FloatArray
+from badac.registry import registered
 
 
+@registered("noise")
 @dataclass(frozen=True, eq=False)
 class Binomial:
     """Noise of successes out of trials.

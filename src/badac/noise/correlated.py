@@ -22,10 +22,12 @@ from scipy.linalg import solve_triangular
 from badac._kernels import pair_log_match, pair_logsumexp
 from badac.data.measurements import Measurements
 from badac.noise.model import FloatArray, IntArray, mixture_of_matches
+from badac.registry import registered
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
+@registered("noise", "correlated")
 @dataclass(frozen=True, eq=False)
 class Correlated:
     """Gaussian noise with a covariance besides the error bars.

@@ -16,8 +16,10 @@ from badac.data.measurements import Measurements
 from badac.data.validation import smallest
 from badac.noise.correlated import correlated_log_match, correlated_log_mixture, draw_correlated
 from badac.noise.model import FloatArray, IntArray
+from badac.registry import registered
 
 
+@registered("noise", "gaussian")
 @dataclass(frozen=True)
 class Gaussian:
     """Gaussian noise of the stated standard deviations, or covariances where they are given.

@@ -18,8 +18,10 @@ from badac.data.measurements import Measurements
 from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import FloatArray, IntArray, Noise, log_mixture
+from badac.registry import registered
 
 
+@registered("noise")
 @dataclass(frozen=True, eq=False)
 class Marginal:
     """A weighted grid of noise models, of which one holds.

@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 
 from badac.data.measurements import Measurements
 from badac.noise.model import FloatArray, IntArray
+from badac.registry import registered
 
 _MOST_NODES = 200_000
 _TINY = 1e-250
@@ -26,6 +27,7 @@ _LEAST_STEP, _LEAST_CURVATURE = 0.3, 0.02
 _LARGEST = 1e6
 
 
+@registered("noise")
 @dataclass(frozen=True)
 class Numeric:
     """Noise given by a function.

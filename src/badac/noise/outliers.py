@@ -16,8 +16,10 @@ import numpy as np
 from badac.data.measurements import Measurements
 from badac.noise.model import FloatArray, IntArray
 from badac.noise.scales import draw_scales, scales_log_match, scales_log_mixture
+from badac.registry import registered
 
 
+@registered("noise", "outliers")
 @dataclass(frozen=True)
 class Outliers:
     """Noise with a share of bad points.

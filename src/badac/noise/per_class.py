@@ -15,8 +15,10 @@ import numpy as np
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import FloatArray, Noise, check_values
+from badac.registry import registered
 
 
+@registered("noise")
 @dataclass(frozen=True, eq=False)
 class PerClass:
     """One noise model per class, in the order of the sorted labels.

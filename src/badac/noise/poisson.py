@@ -24,10 +24,12 @@ from badac.data.measurements import Measurements
 from badac.noise.counts import amount_of, check_amount, check_counts, check_curves
 from badac.noise.model import FloatArray
 from badac.noise.numeric import log_overlap
+from badac.registry import registered
 
 _NODES_PER_PANEL = 8
 
 
+@registered("noise", "poisson")
 @dataclass(frozen=True, eq=False)
 class Poisson:
     """Counting noise.

@@ -23,12 +23,14 @@ from badac.data.measurements import Measurements
 from badac.noise.gaussian import check_not_both_exact
 from badac.noise.model import FloatArray, sum_over_points
 from badac.noise.scales import check_sigma_only
+from badac.registry import registered
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _FINE = 56
 _REACH = 1e3
 
 
+@registered("noise", "student")
 @dataclass(frozen=True)
 class Student:
     """Student-t noise of scale sigma.

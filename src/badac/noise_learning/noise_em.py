@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from badac.classes.model import FloatArray
-from badac.classes.population.rank import Spectrum, choose_rank
+from badac.classes.population.rank import choose_rank
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, all_statistics, maximise
 from badac.latent.gaussian_approximation import (
@@ -26,6 +26,7 @@ from badac.latent.gaussian_approximation import (
     latent_likelihood,
     with_noise_scale,
 )
+from badac.latent.moments import Spectrum
 from badac.noise import Gaussian, Noise, Outliers, ScaleMixture, Student
 from badac.noise.scales import log_density
 from badac.training import TrainingScales

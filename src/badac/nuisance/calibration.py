@@ -15,7 +15,7 @@ gains, ``1 + gain^2`` times what they were. A template, whose scatter is all psi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.stats import norm
@@ -29,23 +29,24 @@ from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray, is_number
+from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood
-from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood, weigh
 from badac.latent.marginalise import marginalise
-from badac.latent.mixture import Mixture
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import LinkedNoise, Noise
 from badac.nuisance.model import left_out
 from badac.nuisance.nodes import groups, log_average, normal_nodes
 from badac.nuisance.pairs import calibrated_log_mixture
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _POINTS = 128
 _SMALLEST_GAIN = 0.02
 
 
+@registered("nuisance")
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """A class whose new objects have an unknown gain and offset.
@@ -73,6 +74,8 @@ class Calibration:
     >>> bool(wrapped.log_evidence(star)[0] > plain.log_evidence(star)[0] + 10)
     True
     """
+
+    widths: ClassVar[dict[str, str]] = {"gain": "gain", "offset": "offset"}
 
     gain: float = 0.0
     offset: float = 0.0
@@ -157,7 +160,7 @@ class Calibration:
         return self._by_correction(model, objects, n_threads)
 
     def _through_factors(
-        self, objects: Measurements, factor: Factor, density: Mixture | KernelDensity, noise: Noise | None
+        self, objects: Measurements, factor: Factor, density: LatentDensity, noise: Noise | None
     ) -> FloatArray:
         psi = (1.0 + self.gain**2) * factor.psi
         columns = [np.full(len(psi), self.offset)] if self.offset else []
@@ -175,9 +178,7 @@ class Calibration:
             out[rows] = self._over_gains(latent[rows], density, count)
         return out
 
-    def _over_gains(
-        self, latent: LatentLikelihood, density: Mixture | KernelDensity, count: int
-    ) -> FloatArray:
+    def _over_gains(self, latent: LatentLikelihood, density: LatentDensity, count: int) -> FloatArray:
         full = unpack(latent.precision)
         own, inner = full[:, 0, 0], pack(full[:, 1:, 1:])
         nodes, log_weights = normal_nodes(count)

@@ -19,7 +19,6 @@ from scipy.interpolate import CubicSpline
 from badac.classes.instances import Instances, fill_gaps
 from badac.classes.model import FloatArray
 from badac.classes.population.population import Population
-from badac.classes.population.rotation import with_gaussian_dimensions
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.training import TrainingScales
@@ -49,7 +48,7 @@ def move(
         factors=np.column_stack([moved[:, 1:], missing]),
         psi=nearest(factor.psi, at, by),
         tails=replace(tails, variances=np.stack([nearest(row, at, by) for row in tails.variances])),
-        density=with_gaussian_dimensions(density, 1),
+        density=density.with_gaussian_dimensions(1),
     )
 
 

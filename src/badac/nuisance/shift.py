@@ -11,7 +11,7 @@ themselves (parametric, Gaussian process, irregular population) is asked about t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -29,12 +29,14 @@ from badac.nuisance.calibration import Calibration
 from badac.nuisance.model import innermost, left_out
 from badac.nuisance.moving import move, move_objects
 from badac.nuisance.nodes import even_nodes, groups, log_average, normal_nodes
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _NODES = 64
 _SHAPES = ("uniform", "gaussian")
 
 
+@registered("nuisance")
 @dataclass(frozen=True, eq=False)
 class Shift:
     """A class whose new objects are shifted along the coordinate by an unknown amount.
@@ -52,6 +54,10 @@ class Shift:
     of : ClassModel, optional
         The class model that it wraps.
     """
+
+    widths: ClassVar[dict[str, str]] = {"shift": "width"}
+    # A shift moves what it wraps: a calibration goes with it, but does not carry it.
+    order: ClassVar[int] = 1
 
     width: float = 0.0
     shape: str = "uniform"

@@ -31,6 +31,7 @@ from badac.latent.gaussian_approximation import latent_likelihood
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
 from badac.noise.model import Noise
+from badac.registry import registered
 
 _LENGTHS = (0.05, 0.15, 0.4)
 _AMPLITUDE = 0.7
@@ -42,6 +43,7 @@ _MOST_BORROWED = 4
 _LEAST_WEIGHT = 1e-3
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Alikeness:
     """How members of a class may be alike: the hypotheses that all young classes share.
@@ -110,6 +112,7 @@ def _waves(scales: Scales) -> tuple[Factor, list[FloatArray]]:
     return Factor(level, waves, jitter), [np.diag(variance / mean) for variance in variances]
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class YoungClass:
     """The sums over the members of a class with few members.

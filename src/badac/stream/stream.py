@@ -22,6 +22,7 @@ from badac.data.measurements import Measurements
 from badac.data.validation import is_number
 from badac.estimators.classifier import BADACClassifier
 from badac.estimators.judgement import Judgement
+from badac.registry import registered
 from badac.stream.new_class_prior import Alikeness
 from badac.stream.state import Pool, StreamState, dismissed, merged
 from badac.stream.step import Block, advance
@@ -31,6 +32,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
+@registered("estimator")
 class Stream(BaseEstimator):  # type: ignore[misc]
     """Known classes, and the new ones that a stream of objects brings.
 

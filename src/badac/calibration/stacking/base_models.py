@@ -22,6 +22,7 @@ from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 # Widths of the instances, in units of each point's spread.
@@ -32,6 +33,7 @@ AT_WIDE_INSTANCES = len(WIDTHS)
 MOST_GROUPS = 48
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class BaseModels:
     """Other models of the same classes, learned from the same objects.

@@ -40,6 +40,7 @@ from badac.data.measurements import Measurements, concatenate
 from badac.evidence import log_evidence
 from badac.noise.gaussian import Gaussian
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 # Fewer objects cannot tell the weights; with more, the class models can grow instead, and every object would cost too much.
@@ -57,6 +58,7 @@ LEVELS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
 _TREES = 1 + len(kinds())
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """Other models of the same classes, and how much each of them counts.

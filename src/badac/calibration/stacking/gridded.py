@@ -16,9 +16,11 @@ from badac.classes.population.population import Population
 from badac.data.gridding import Grid
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Gridded:
     """A grid and the classes on it.

@@ -27,6 +27,7 @@ from badac.calibration.coarsening import FloatArray, IntArray
 from badac.classes.population.population import Population
 from badac.data.added_noise import add_noise
 from badac.data.measurements import Measurements, concatenate
+from badac.registry import registered
 from badac.training import TrainingScales
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _COPIES, _ROWS = 9, 10_000
 _ROWS_PER_BLOCK = 512
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Randomised trees, as arrays of their nodes.

@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from badac.calibration.coarsening import FloatArray, IntArray
+from badac.registry import registered
 
 _FARTHEST = 1e4
 _SOFTNESS = (1.0, 3.0, 8.0, 20.0)
@@ -29,6 +30,7 @@ _KNOTS = 3
 _EXPECTED, _KNOWN_WEIGHT, _KNOWN_CHANGE, _KNOWN_BIAS = 0.3, 0.1, 1.0, 4.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Stacking:
     """How opinions are put together.

@@ -17,13 +17,15 @@ import numpy as np
 
 from badac._kernels.latent import unpack
 from badac.classes.model import FloatArray, refuse_own_points
-from badac.classes.population.rank import Spectrum
 from badac.data.measurements import Measurements
 from badac.latent.factor import expectation_maximisation
 from badac.latent.likelihood import project
+from badac.latent.moments import Spectrum
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Expansion:
     """A basis for curves on a common grid.

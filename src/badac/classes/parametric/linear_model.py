@@ -26,9 +26,11 @@ from badac.latent.gaussian_approximation import is_plain, latent_likelihood, wit
 from badac.latent.likelihood import LatentLikelihood, log_determinant
 from badac.noise.correlated import Correlated
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 
+@registered("class_model")
 @dataclass(frozen=True, eq=False)
 class LinearModel:
     """A class as a sum of known shapes with uncertain amplitudes.

@@ -27,6 +27,7 @@ from badac.latent.basis import coordinates
 from badac.noise.gaussian import Gaussian
 from badac.noise.known_truth import log_likelihood
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _NUMBERS_PER_BLOCK = 1 << 23
@@ -38,6 +39,7 @@ class LowSampleSizeWarning(UserWarning):
     """The evidence of some objects rests on few points of the parameter space."""
 
 
+@registered("class_model")
 @dataclass(frozen=True, eq=False)
 class Parametric:
     """A class as a function of parameters with known priors.

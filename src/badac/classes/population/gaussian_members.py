@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from badac.classes.model import FloatArray
-from badac.classes.population.rank import MAX_RANK, Spectrum, choose_rank
+from badac.classes.population.rank import MAX_RANK, choose_rank
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.gaussian_approximation import (
@@ -22,6 +22,7 @@ from badac.latent.gaussian_approximation import (
     latent_likelihood,
     with_noise_scale,
 )
+from badac.latent.moments import Spectrum
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture
 from badac.training import TrainingScales
 

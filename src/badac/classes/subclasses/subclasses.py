@@ -19,19 +19,21 @@ import numpy as np
 from badac.classes.model import ClassModel, FloatArray, refuse_own_points
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.population import Population
-from badac.classes.population.rank import seen_clearly
 from badac.classes.population.rotation import common_axes
 from badac.classes.subclasses.division import LEAST_GAP, Division, divide
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.latent.gaussian_approximation import link_scales
 from badac.latent.mixture import logsumexp_rows
+from badac.latent.moments import seen_clearly
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 PARTS: dict[str, Callable[[], ClassModel]] = {"population": Population, "template": Template}
 
 
+@registered("class_model", "subclasses")
 @dataclass(frozen=True, eq=False)
 class Subclasses:
     """A class as a mixture of subclasses, their number by evidence.
