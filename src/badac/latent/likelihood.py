@@ -138,10 +138,10 @@ def weigh(objects: Measurements, mean: FloatArray, psi: FloatArray) -> tuple[Flo
 
 
 def weighted_residuals(
-    objects: Measurements, mean: FloatArray, psi: FloatArray
+    objects: Measurements, mean: FloatArray, psi: FloatArray, *, n_threads: int = 1
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return ``w = 1 / (psi + sigma^2)`` and ``w (d - mean)`` (n, m), both 0 where missing, and `offset` (n,)."""
-    return weigh_points(objects.values, objects.sigma, mean, psi)
+    return weigh_points(objects.values, objects.sigma, mean, psi, n_threads=n_threads)
 
 
 def project(
