@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, refuse_own_points
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.rank import population_variance, repeated, seen_clearly
 from badac.data.measurements import Measurements
@@ -61,6 +61,7 @@ class Template:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        refuse_own_points(members, "Template")
         scales = seen_clearly(TrainingScales.of(members) if scales is None else scales, members)
         gaussian = as_gaussian(members, noise, scales, rng, rank=0)[0]
         observed = gaussian.observed

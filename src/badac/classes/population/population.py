@@ -22,7 +22,7 @@ from typing import Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, refuse_own_points
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.gross_outliers import gross_outliers, without
 from badac.classes.population.leave_one_out import leave_out_evidence
@@ -107,6 +107,7 @@ class Population:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        refuse_own_points(members, "Population")
         unit = unit_of(members)
         if unit != 1.0:
             return self._fit_in_units(unit, members, noise, rng)
