@@ -32,7 +32,7 @@ from badac.nuisance import Calibration, Shift
 from badac.registry import Entry
 
 KINDS = ("class_model", "noise", "anomaly", "hypothesis", "nuisance")
-N, M, TRIALS = 24, 9, 40
+N, M, TRIALS = 16, 8, 40
 AT = np.linspace(0.0, 1.0, M)
 LABEL = np.arange(N) % 2
 
