@@ -22,7 +22,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray, check_noise_taken
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.gross_outliers import gross_outliers, without
@@ -107,6 +107,7 @@ class Population:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        refuse_own_points(members, "Population")
         check_noise_taken(self, noise, members)
         unit = unit_of(members)
         if unit != 1.0:
