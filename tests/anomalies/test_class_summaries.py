@@ -49,9 +49,8 @@ def test_a_population_is_its_own_summary(members: Measurements) -> None:
 def test_one_curve_per_member_is_a_summary_and_the_hypotheses_get_a_small_one(members: Measurements) -> None:
     model = fitted(classes.Population(shape="curves"), members)
     summary = model.summary()
-    assert isinstance(summary.density, KernelDensity)
-    latent = model.latent(members)
-    np.testing.assert_allclose(summary.log_evidence(latent), model.density.log_evidence(latent), rtol=1e-8)
+    # By itself it offers the Gaussian of the same mean and covariance.
+    assert isinstance(summary.density, KernelDensity) and len(summary.mixture) == 1
     rng = np.random.default_rng(0)
     small = class_summary(known(model, members), 0, model, members, rng)
     assert isinstance(small.density, Mixture) and len(small.density) <= 17
