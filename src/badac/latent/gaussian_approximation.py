@@ -181,7 +181,7 @@ def _constants(
 
     def work(rows: slice, n_threads: int) -> None:
         exact = _likelihood(objects[rows], factor, noise, n_threads)
-        out[rows] = importance_correction(latent[rows], under, exact)
+        out[rows] = importance_correction(latent[rows], under, exact, n_threads=n_threads)
 
     over_blocks(work, blocks(objects), n_threads)
     return out
