@@ -110,11 +110,10 @@ class Template:
         )
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
-        del n_threads
         assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
         factor = Factor(self.mean, np.zeros((self.mean.size, 1)), self.error**2 + self.width**2)
         objects = with_covariance_of(self.noise, objects)
-        return np.asarray(-0.5 * latent_likelihood(objects, factor, self.noise).offset)
+        return np.asarray(-0.5 * latent_likelihood(objects, factor, self.noise, n_threads=n_threads).offset)
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         del n_threads

@@ -78,8 +78,9 @@ def gaussian_objects(
     """
     if is_plain(noise):
         return with_noise_scale(objects, noise), np.zeros(objects.n_objects)
-    sites = gaussian_approximation(objects, factor, noise, density=density)
-    return sites.objects, sites.log_constant
+    under = Mixture.standard(factor.rank) if density is None else density
+    found = gaussian_approximation(objects, factor, noise, density=under)
+    return found.objects, found.log_constant
 
 
 def in_factors(

@@ -30,7 +30,7 @@ LogLikelihood = Callable[[FloatArray], FloatArray]
 
 
 def importance_correction(
-    latent: LatentLikelihood, density: Mixture, log_likelihood: LogLikelihood
+    latent: LatentLikelihood, density: Mixture, log_likelihood: LogLikelihood, *, n_threads: int = 1
 ) -> FloatArray:
     """Return (n,): exact log evidence of objects less that of the Gaussian ones that stand for them.
 
@@ -44,7 +44,7 @@ def importance_correction(
         From positions (n, K, r) of the n objects to their exact log likelihoods (n, K).
     """
     broad = LatentLikelihood(_POWER * latent.precision, _POWER * latent.shift, _POWER * latent.offset)
-    match = density.log_match(broad)
+    match = density.log_match(broad, n_threads=n_threads)
     responsibility = np.exp(match - logsumexp_rows(match)[:, None])
     draws = posterior_draws(broad, density, responsibility, standard_points(broad.rank))
     moved = (draws @ unpack(latent.precision)) * draws

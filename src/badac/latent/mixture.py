@@ -82,10 +82,9 @@ class Mixture:
         n = len(latent)
         components = self.components()
         near = np.ones((-(-n // GROUP), len(self)), dtype=np.bool_)
-        count = latent_step(latent.precision, latent.shift, components, near, threshold=SHARE)[1][0]
-        left = latent_left_out(
-            latent.precision, latent.shift, components, self.means, np.maximum(count, 1e-12)
-        )
+        about = (latent.precision, latent.shift, components)
+        count = latent_step(*about, near, threshold=SHARE, n_threads=n_threads)[1][0]
+        left = latent_left_out(*about, self.means, np.maximum(count, 1e-12), n_threads=n_threads)
         return np.asarray(left + np.log(n / (n - 1.0)) - 0.5 * latent.offset)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:

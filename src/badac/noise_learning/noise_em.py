@@ -88,13 +88,13 @@ def fit_factor_and_noise(
     rank = choose_rank(gaussian, scales, rng)[0]
     factor = held(Spectrum.of(gaussian, scales, max(rank, 1)).factor(rank), basis)
     for step in range(_ROUNDS):
-        sites = gaussian_approximation(members, factor, current, constants=False, details=True)
+        sites = gaussian_approximation(members, factor, current, details=True)
         better = noise.improved(current, _residuals(members, sites, factor))
         if step == 1:
             # The first rank was chosen as if all points were bad.
             rank = choose_rank(sites.objects, scales, rng)[0]
             factor = held(Spectrum.of(sites.objects, scales, max(rank, 1)).factor(rank), basis)
-            sites = gaussian_approximation(members, factor, current, constants=False, details=True)
+            sites = gaussian_approximation(members, factor, current, details=True)
         factor = _step(members, sites, factor, current, scales, basis)
         change, current = current.distance(better), better
         if step > 2 and change < _SETTLED:

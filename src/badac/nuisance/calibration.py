@@ -152,5 +152,5 @@ class Calibration:
             return np.where(possible, found, -np.inf)
 
         return integrate(
-            likelihood, objects.n_objects, len(used), n_prior=_POINTS, n_refined=_POINTS, block=256
+            likelihood, (objects.n_objects, len(used)), n_prior=_POINTS, n_refined=_POINTS, block=256
         ).log_evidence

@@ -27,8 +27,9 @@ from scipy.stats import norm, qmc
 from badac.classes.model import FloatArray
 from badac.classes.parametric.climb import LOG_2PI, LogLikelihood, climb, log_normal
 from badac.data.validation import IntArray
+from badac.threads import over_blocks
 
-_ROUNDS = 12  # of tempering: twice what the hardest of the tests' likelihoods need
+_ROUNDS = 12  # of tempering at most: each object stops by itself
 # Of the last points, in units of the proposal: a little wider than it, and twice so for what is not Gaussian.
 _WIDTHS = (1.1, 2.2)
 _FAR = 1e4  # no prior puts anything beyond
@@ -76,7 +77,13 @@ class Proposals:
 
 
 def integrate(
-    log_likelihood: LogLikelihood, n: int, p: int, *, n_prior: int, n_refined: int, block: int
+    log_likelihood: LogLikelihood,
+    shape: tuple[int, int],
+    *,
+    n_prior: int,
+    n_refined: int,
+    block: int,
+    n_threads: int = 1,
 ) -> Integral:
     """Integrate the likelihoods of n objects over ``z ~ N(0, I)``.
 
@@ -84,16 +91,20 @@ def integrate(
     ----------
     log_likelihood : callable
         Of indices (r,) and points (s, p) or (r, s, p); returns (r, s), -inf where impossible.
-    n, p : int
+    shape : (n, p)
         Numbers of objects and of dimensions.
     n_prior, n_refined : int
         Points of the prior, and of each object's own proposal.
     block : int
         Objects at a time.
+    n_threads : int
+        From how many threads `log_likelihood` is called.
     """
+    n, p = shape
     out = Integral(np.zeros(n), np.zeros(n), np.zeros((n, p)), np.zeros((n, p, p)))
     points = normal_points(p, n_prior)
-    for start in range(0, n, block):
+
+    def work(start: int, _: int) -> None:
         rows = np.arange(start, min(start + block, n))
         found = log_likelihood(rows, points)
         weight = _weights(found)
@@ -107,6 +118,8 @@ def integrate(
             part = _refine(log_likelihood, rows[todo], points, found[todo], n_refined)
             for name in vars(part):
                 getattr(out, name)[rows[todo]] = getattr(part, name)
+
+    over_blocks(work, range(0, n, block), n_threads)
     return out
 
 

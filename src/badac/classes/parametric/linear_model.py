@@ -22,10 +22,11 @@ from badac.data.measurements import Measurements
 from badac.latent.basis import coordinates
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood, with_noise_scale
-from badac.latent.likelihood import LatentLikelihood, project_each
+from badac.latent.likelihood import LatentLikelihood, blocks, project_each
 from badac.noise.kinds import LATENT_NOISE, NoiseKind, with_covariance_of
 from badac.noise.model import Noise
 from badac.registry import registered
+from badac.threads import over_blocks
 from badac.training import TrainingScales
 
 
@@ -96,8 +97,7 @@ class LinearModel:
         return callable(self.design)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
-        del n_threads
-        return self.latent(objects).gaussian_log_evidence()
+        return self.latent(objects, n_threads=n_threads).gaussian_log_evidence(n_threads=n_threads)
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         """Return (k,): the log evidence of the members; none of them was learned from."""
@@ -110,17 +110,18 @@ class LinearModel:
         root = self._root()
         return Measurements(self.mean + position @ root.T, covariance=root @ covariance @ root.T)
 
-    def latent(self, objects: Measurements) -> LatentLikelihood:
+    def latent(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
         """Reduce objects to likelihoods of ``z``, with ``c = mean + root z`` and ``z ~ N(0, I)``."""
         assert self.noise is not None, "fit first"
         objects = with_covariance_of(self.noise, objects)
         if objects.own_points:
-            return self._of_own_points(objects)
+            return self._of_own_points(objects, n_threads)
         shapes = self._shapes(coordinates(objects[:1])[0])
         psi = np.full(objects.n_points, self.sigma_star**2)
-        return latent_likelihood(objects, Factor(shapes @ self.mean, shapes @ self._root(), psi), self.noise)
+        factor = Factor(shapes @ self.mean, shapes @ self._root(), psi)
+        return latent_likelihood(objects, factor, self.noise, n_threads=n_threads)
 
-    def _of_own_points(self, objects: Measurements) -> LatentLikelihood:
+    def _of_own_points(self, objects: Measurements, n_threads: int) -> LatentLikelihood:
         assert self.noise is not None
         if objects.covariance is not None or not is_plain(self.noise):
             raise ValueError(
@@ -128,8 +129,15 @@ class LinearModel:
                 f"{objects!r} with {self.noise!r}. Use badac.classes.Parametric."
             )
         objects = with_noise_scale(objects, self.noise)
-        shapes = self._shapes(np.where(objects.observed, coordinates(objects), 0.0))
-        return project_each(objects, shapes @ self.mean, shapes @ self._root(), self.sigma_star**2)
+        root, at = self._root(), np.where(objects.observed, coordinates(objects), 0.0)
+        out = LatentLikelihood.empty(objects.n_objects, len(root))
+
+        def work(rows: slice, _: int) -> None:
+            shapes = self._shapes(at[rows])
+            out[rows] = project_each(objects[rows], shapes @ self.mean, shapes @ root, self.sigma_star**2)
+
+        over_blocks(work, blocks(objects), n_threads)
+        return out
 
     def _shapes(self, at: FloatArray) -> FloatArray:
         found = np.asarray(self.design(at) if callable(self.design) else self.design, dtype=np.float64)

@@ -67,7 +67,7 @@ def as_gaussian(
         factor = begin(some, noise, scales, rank)
     if some is not members:
         factor = alternate(members, factor, noise, scales, _LAST_ROUNDS)
-    return gaussian_approximation(members, factor, noise, constants=False).objects, rank
+    return gaussian_approximation(members, factor, noise).objects, rank
 
 
 def choose_factors(
@@ -107,7 +107,7 @@ def alternate(
 ) -> Factor:
     """Find the widths under the factor model and the factor model of these widths, in turn."""
     for _ in range(rounds):
-        gaussian = gaussian_approximation(members, factor, noise, constants=False).objects
+        gaussian = gaussian_approximation(members, factor, noise).objects
         factor = expectation_maximisation(gaussian, factor, scales, max_steps=_STEPS)
     return factor
 

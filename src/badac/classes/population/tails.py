@@ -90,7 +90,7 @@ class Tails:
         """Return (n, t): log P(d | class) under each width alone."""
         out = np.empty((objects.n_objects, len(self.weights)))
         for column, extra in enumerate(self.variances):
-            latent = latent_likelihood(objects, factor.widened(extra), noise, density)
+            latent = latent_likelihood(objects, factor.widened(extra), noise, density, n_threads=n_threads)
             out[:, column] = density.log_evidence(latent, n_threads=n_threads)
         return out
 
