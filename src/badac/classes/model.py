@@ -5,7 +5,7 @@ A class model is a frozen dataclass; `fit` returns a fitted copy. Mixtures and w
 
 from __future__ import annotations
 
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,16 @@ def refuse_own_points(members: Measurements, model: str) -> None:
             f"{model} compares objects point by point and needs a common grid, but these objects have points of their own "
             '(`at` per object). Use class_model="gp", or put the curves on one grid and pass `at` of shape (m,).'
         )
+
+
+def is_by_column(model: object) -> bool:
+    """Whether a class model compares new objects point by point, whatever their coordinates; it says so, `by_column`."""
+    return bool(getattr(model, "by_column", False))
+
+
+def is_exact(model: object) -> bool:
+    """Whether the evidence of a class model is meant as it is, not to be tempered; it says so, `exact`."""
+    return bool(getattr(model, "exact", False))
 
 
 @runtime_checkable
@@ -61,3 +71,24 @@ class Summarised(Protocol):
 def summary_of(model: object) -> Summary | None:
     """Return the summary that a fitted class model has of itself; None if it has none, or no `summary` at all."""
     return model.summary() if isinstance(model, Summarised) else None
+
+
+@runtime_checkable
+class GridModel(Protocol):
+    """A class model for a common grid that has a twin for members with points of their own."""
+
+    def at_own_points(self) -> ClassModel:
+        """Return the twin."""
+
+
+@runtime_checkable
+class ChoosingModel(Protocol):
+    """A class model that tries several in `fit`, and is the one that it chose afterwards."""
+
+    @property
+    def chosen(self) -> ClassModel | None:
+        """The fitted model."""
+
+    @property
+    def report(self) -> tuple[Any, ...]:
+        """What was tried, the chosen one first (`badac.classes.Candidate`)."""

@@ -12,7 +12,7 @@ right when members differ by noise alone, or independently at each point. It is 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -54,6 +54,9 @@ class Template:
     width: FloatArray | None = None
     member_evidence: FloatArray | None = None
     noise: Noise | None = None
+
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
 
     def fit(
         self,

@@ -18,10 +18,11 @@ the few latent dimensions, whatever the number of members.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
+from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import FloatArray
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.gross_outliers import gross_outliers, without
@@ -93,6 +94,13 @@ class Population:
     member_evidence: FloatArray | None = None
     noise: Noise | None = None
     unit: float = 1.0
+
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
+
+    def at_own_points(self) -> IrregularPopulation:
+        """Return the same model for members with points of their own: curves in place of columns."""
+        return IrregularPopulation()
 
     def fit(
         self,

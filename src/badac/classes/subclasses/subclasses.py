@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -63,6 +63,9 @@ class Subclasses:
     weights: FloatArray | None = None
     division: Division | None = None
     member_evidence: FloatArray | None = None
+
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.part not in PARTS:
