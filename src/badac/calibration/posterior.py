@@ -26,10 +26,9 @@ from badac.calibration.coarsening import (
 from badac.calibration.missingness import Missingness, learn_missingness
 from badac.calibration.stacking.base_models import BaseOutputs
 from badac.calibration.stacking.ensemble import Ensemble
-from badac.calibration.stacking.learning import learn_ensemble
+from badac.calibration.stacking.learning import learn_ensemble, objects_to_learn_from
 from badac.calibration.stacking.weights import log_losses
-from badac.classes.instances import Instances
-from badac.classes.model import ClassModel
+from badac.classes.model import ClassModel, is_exact
 from badac.data.measurements import Measurements
 from badac.evidence import training_log_evidence
 from badac.nuisance import innermost
@@ -115,8 +114,7 @@ def learn_calibration(
     use_gaps, stack : bool
         Whether gaps and other base models may have a say at all.
     """
-    exact = all(isinstance(innermost(model), Instances) for model in models)
-    if exact or len(models) < 2:
+    if len(models) < 2 or all(is_exact(innermost(model)) for model in models):
         return PosteriorCalibration.unchanged()
     objects, label, scale, rng = training.objects, training.label, training.scales.scale, training.rng
     rows = np.arange(len(training))
@@ -134,12 +132,14 @@ def learn_calibration(
         calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
         loss = np.full(len(label), np.nan)
         loss[rows] = log_losses(calibrated + log_prior, label[rows])
+        # A generator of its own: whether a stack is learned must not change what is drawn later.
+        own = training.with_generator(rng.spawn(1)[0])
+        some = objects_to_learn_from(own, rows)
         ensemble = learn_ensemble(
-            # A generator of its own: whether a stack is learned must not change what is drawn later.
-            training.with_generator(rng.spawn(1)[0]),
+            own.take(some),
             models,
             (coarsening, missingness),
-            loss,
+            loss[some],
             use_gaps=use_gaps,
             n_threads=n_threads,
         )

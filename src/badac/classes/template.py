@@ -60,6 +60,9 @@ class Template:
     member_evidence: FloatArray | None = None
     noise: Noise | None = None
 
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
+
     def fit(
         self,
         members: Measurements,

@@ -21,7 +21,7 @@ from dask import delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from badac.classes import Auto, Population, TrainingScales
+from badac.classes import Population, TrainingScales
 from badac.classes.population.learn import STEPS, Start
 from badac.classes.population.leave_one_out import leave_one_out
 from badac.classes.population.plan import make_plan
@@ -121,14 +121,14 @@ def fit(
 
 def _population(model: BADACClassifier) -> Population:
     chosen = model.class_model
-    if chosen in ("auto", "population") or isinstance(chosen, Auto):
+    if chosen in ("auto", "population") or getattr(chosen, "left_to_data", False):
         chosen = Population()
     if not isinstance(chosen, Population):
         raise ValueError(
             f'`class_model` must be "population" to be learned from partitions: got {model.class_model!r}. Other class models '
             "need their members in one place: fit them on a sample in memory."
         )
-    if model.noise != "gaussian" and not (isinstance(model.noise, Gaussian) and model.noise == Gaussian()):
+    if model.noise not in ("gaussian", Gaussian()):
         raise ValueError(
             f'`noise` must be "gaussian" to be learned from partitions: got {model.noise!r}. Fit on a sample in memory.'
         )

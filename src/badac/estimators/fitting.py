@@ -17,7 +17,8 @@ import numpy.typing as npt
 from badac.anomalies import AnomalyModel
 from badac.calibration.posterior import learn_calibration
 from badac.calibration.pvalues import keep_back
-from badac.classes import Auto, Candidate, ClassModel, ClassReport, IrregularPopulation, Population
+from badac.classes import Candidate, ClassModel, ClassReport
+from badac.classes.model import ChoosingModel, GridModel
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, reach_of, unit_of, within
 from badac.estimators.choices import (
@@ -196,7 +197,7 @@ def fit_classes(
     Returns
     -------
     list of (fitted model, what was tried)
-        Of an `Auto` model the one that it chose.
+        Of a model that chooses (`badac.classes.Auto`) the one that it chose.
     """
     fitted: list[Fitted] = []
     for number, label in enumerate(training.classes.tolist()):
@@ -204,18 +205,16 @@ def fit_classes(
             fitted.append(kept[label])
             continue
         class_model = class_models[number]
-        if training.objects.own_points and isinstance(class_model, Auto | Population):
-            # The same model, with curves in place of columns.
-            class_model = IrregularPopulation()
+        if training.objects.own_points and isinstance(class_model, GridModel):
+            class_model = class_model.at_own_points()
         members, own_noise = training.members(number), training.noise_of(number)
         learned_from = members
         for wrapper in nuisance:
             learned_from = wrapper.prepared(learned_from, own_noise)
         model = class_model.fit(learned_from, own_noise, training.rng, training.scales)
         report: tuple[Candidate, ...] = ()
-        if isinstance(model, Auto) and model.chosen is not None:
-            report = model.report
-            model = model.chosen
+        if isinstance(model, ChoosingModel) and model.chosen is not None:
+            report, model = model.report, model.chosen
         for wrapper in nuisance:
             model = wrapper.wrap(model, members, learned_from)
         fitted.append((model, report))

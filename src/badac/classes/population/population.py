@@ -22,6 +22,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
@@ -99,6 +100,13 @@ class Population:
     member_evidence: FloatArray | None = None
     noise: Noise | None = None
     unit: float = 1.0
+
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
+
+    def at_own_points(self) -> IrregularPopulation:
+        """Return the same model for members with points of their own: curves in place of columns."""
+        return IrregularPopulation()
 
     def fit(
         self,
