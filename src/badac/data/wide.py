@@ -206,10 +206,11 @@ def _most_absent(features: Sequence[str], absent: Sequence[str], names: Sequence
     hints = [
         f"{by_lower[found[0]]} for {name}?" for name, found in near.items() if found and name not in lonely
     ]
-    what = f"{len(absent)} of the {len(features)}" if len(absent) < len(features) else f"all {len(features)}"
+    what = f"the table lacks {len(absent)} of the {len(features)} columns that the model was fitted on"
+    if len(absent) == len(features):
+        what = "none of the training's columns is here with an error column"
     return (
-        f"the table lacks {what} columns that the model was fitted on (with their errors), so its objects cannot be judged: "
-        f"{some(absent, 6)}."
+        f"{what}, so its objects cannot be judged; absent: {some(absent, 6)}."
         + (f" Here without an error column: {some(lonely, 6)}." if lonely else "")
         + (f" Near names: {some(hints, 6)} Rename them." if hints else "")
         + f" Columns: {some(names)}."
