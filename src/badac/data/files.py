@@ -41,7 +41,7 @@ SUFFIXES = {
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": "blanks"}
 # A whole number that is the same again when it is written: identifiers such as 007 or 1e5 are not.
-_WHOLE = r"-?[1-9]\d{0,17}|0"
+_WHOLE = r"-?[1-9]\d{0,17}|-?[1-8]\d{18}|0"
 
 
 class TableFileError(ValueError):
@@ -223,7 +223,10 @@ def _read_astropy(path: str | os.PathLike[str], kind: str) -> Any:
     with warnings.catch_warnings():
         # Half of all VOTables break a rule of the standard; what can be read is read.
         warnings.simplefilter("ignore")
-        return as_frame(table.read(path, format="votable" if kind == "votable" else "ascii.ecsv"))
+        if kind == "votable":
+            # The names that people see, not the ones made of them for XML.
+            return as_frame(table.read(path, format="votable", use_names_over_ids=True))
+        return as_frame(table.read(path, format="ascii.ecsv"))
 
 
 def _read_npz(path: str | os.PathLike[str]) -> Any:

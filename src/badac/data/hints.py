@@ -53,8 +53,8 @@ def hint(catalogue: Catalogue) -> str:
     if 2 * len(found) > len(some):
         return (
             f"{len(found)} of {len(some)} objects looked at repeat, with periods about {np.median(found):.3g}. Compared in "
-            "phase, classes have a common shape: Preparation(period='find', fold=True) (--find-period --fold), or period='COLUMN' "
-            "(--period COLUMN --fold) where periods are known."
+            "phase, classes have a common shape: Preparation(period='find', fold=True) (--find-period --fold), or "
+            "period='COLUMN' (--period COLUMN --fold) where periods are known."
         )
     return ""
 

@@ -137,9 +137,9 @@ def _search(
         whole += float((weight * (value - np.average(value, weights=weight)) ** 2).sum())
     best = int(np.argmax(power))
     explained = float(np.clip(2.0 * power[best] / whole, 0.0, 1.0))
-    # With the scatter itself unknown the statistic is beta distributed; peaks of the grid count as independent.
+    # With the scatter itself unknown the statistic is beta distributed; every frequency counts as a trial.
     free = max(count - (2 * terms + 1) * len(curves), 1)
-    false_alarm = min(1.0, n_steps / _PER_PEAK * (1.0 - explained) ** (0.5 * free))
+    false_alarm = min(1.0, n_steps * (1.0 - explained) ** (0.5 * free))
     return 1.0 / _vertex(frequency, power, best), explained, float(false_alarm)
 
 

@@ -13,7 +13,9 @@ from badac.data.catalogue import Catalogue, whole_labels
 
 def names_of(column: Any) -> npt.NDArray[Any]:
     """Return a column (n,) as it is, Python objects as text or numbers where they are of one sort."""
-    found = np.asarray(column)
+    own_type = getattr(column.dtype, "na_value", None) is not None
+    # As an array a column of pandas' own type may become another: 19 digits beside a gap are no float.
+    found = column.to_numpy(dtype=object) if own_type and column.isna().any() else np.asarray(column)
     if found.dtype != object:
         return found
     cells = found.tolist()
@@ -29,7 +31,7 @@ def row_names(frame: Any, name: str | None) -> tuple[npt.NDArray[Any], dict[str,
     """Return names of the objects (n,), from their column or the frame's index, and an index that is no name, to be carried."""
     index = getattr(frame, "index", None)
     levels: dict[str, npt.NDArray[Any]] = {}
-    if index is not None and type(index).__name__ != "RangeIndex":
+    if index is not None and not (type(index).__name__ == "RangeIndex" and index.name is None):
         for number, level in enumerate(index.names):
             levels[str(level or "index")] = names_of(index.get_level_values(number))
     if name is not None:
