@@ -152,8 +152,10 @@ def test_a_header_behind_a_mark(tmp_path: Path) -> None:
 
 
 def test_labels_apart_match_names_of_any_type(stars: Any, tmp_path: Path) -> None:
-    rows = pandas.DataFrame({"object_id": [615, 615, 713, 9], "mjd": [1.0, 2.0, 1.0, 1.0], "passband": [0, 1, 0, 0], "flux": 1.0,
-                             "flux_err": 0.1})  # fmt: skip
+    rows = pandas.DataFrame(
+        {"object_id": [615, 615, 713, 9], "mjd": [1.0, 2.0, 1.0, 1.0], "passband": [0, 1, 0, 0]}
+    )
+    rows = rows.assign(flux=1.0, flux_err=0.1)
     meta = pandas.DataFrame(
         {"object_id": [713.0, 615.0, 44.0], "ra": [1.0, 2.0, 3.0], "target": [92, 88, 90]}
     )
@@ -217,6 +219,12 @@ def test_objects_without_any_error_bar_are_refused() -> None:
         refuse_without_errors(Measurements([[1.0, 2.0]], np.inf))
     refuse_without_errors(Measurements([[1.0, 2.0]], [[np.inf, 0.1]]))
     refuse_without_errors(Measurements([[1.0, 2.0]]))
+
+
+def test_a_table_without_rows_has_columns(stars: Any) -> None:
+    """Engines ask so what will come out."""
+    assert from_wide(stars[:0]).features == ("g",)
+    assert from_wide(stars[:0], errors="none").objects.shape == (0, 2)
 
 
 def test_reading_changes_nothing(stars: Any) -> None:

@@ -78,8 +78,8 @@ def test_too_few_points_have_no_period() -> None:
     assert np.isnan(find_period(objects).period).all()
     with pytest.raises(ValueError, match="times of the points"):
         find_period(Measurements([[1.0]], 0.1))
+    many = Measurements(np.arange(40.0)[None] % 7, 0.1, at=np.arange(40.0)[None] * 1e4)
     with pytest.raises(ValueError, match="raise `shortest`"):
-        many = Measurements(np.arange(40.0)[None] % 7, 0.1, at=np.arange(40.0)[None] * 1e4)
         find_period(many, shortest=1e-3)
 
 

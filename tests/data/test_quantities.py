@@ -98,7 +98,7 @@ def test_a_table_scaled_by_a_thousand_is_said(rng: np.random.Generator) -> None:
     one = other * [1, 1000, 1, 1]
     (said,) = compare_scales(Measurements(one, 0.1), training)
     assert "in 1 of 4 columns (g)" in said
-    shifted = other + [100, 0, 0, 0]
+    shifted = other + np.array([100.0, 0.0, 0.0, 0.0])
     assert compare_scales(Measurements(shifted, 0.1), training) == (), "a shifted class is no other unit"
 
 

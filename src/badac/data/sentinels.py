@@ -105,7 +105,9 @@ def _taken(values: FloatArray, taken: BoolArray, names: Sequence[str]) -> str:
 
 def _doubtful(values: FloatArray, names: Sequence[str]) -> list[tuple[str, float, int]]:
     """Column, number and count of extremes that several objects share, or that are well known, far from all others."""
-    found = []
+    found: list[tuple[str, float, int]] = []
+    if not len(values):
+        return found
     with np.errstate(invalid="ignore"):
         extremes = np.stack([np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)])
         shared = np.stack([(values == extreme).sum(axis=0) for extreme in extremes]) >= _SHARED
