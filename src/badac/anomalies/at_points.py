@@ -145,7 +145,7 @@ class AtPoints:
     def ratios(self, under: PointsUnderClass, added: ShapeOnClass) -> FloatArray:
         """Return (b, p): signal-to-noise ratio of every shape; NaN where the object has no point to see it."""
         block, whitened = under.block, under.whitened
-        shapes = added.shapes(self.scaled(block.at)) * block.seen[:, :, None]
+        shapes = added.at(self.scaled(block.at)) * block.seen[:, :, None]
         white = np.linalg.solve(whitened.root, shapes)
         precision = (white**2).sum(axis=1)
         told = (np.abs(shapes).max(axis=1) > _LEAST_SEEN) & (

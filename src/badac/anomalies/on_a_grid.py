@@ -105,9 +105,7 @@ class OnGrid:
     def visible(self, added: ShapeOnClass) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Return the shapes (m, q) that can be seen at the points of the grid, and which of all they are (p,)."""
         where = self.scales.where
-        shapes = added.shapes(
-            np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where
-        )
+        shapes = added.at(np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where)
         seen = np.abs(shapes).max(axis=0) > _LEAST_SEEN
         return shapes[:, seen], seen
 
