@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from badac._kernels import pair_log_match
+from badac._kernels import Pairs, pair_log_match
 from badac.anomalies.bump import Bump
 from badac.anomalies.hypothesis import (
     NOISE_SHARE,
@@ -251,7 +251,7 @@ class AtPoints:
         least = 1e-6 * self.scales.variance
         mean, sigma = on_common_grid(one, objects, grid, least)
         of_members, their_sigma = on_common_grid(one, known.training[rows], grid, least)
-        match = pair_log_match(mean, sigma, of_members, their_sigma, n_threads=n_threads)
+        match = pair_log_match(Pairs.of(mean, sigma, of_members, their_sigma), n_threads=n_threads)
         return np.asarray(rows[match.argmax(axis=1)])
 
 

@@ -20,7 +20,7 @@ from scipy.cluster.vq import kmeans2, vq
 from scipy.linalg import block_diag
 
 from badac._kernels import latent_left_out, latent_log_evidence, latent_log_match, latent_step
-from badac._kernels.latent import GROUP, Components, inverse, pack, unpack
+from badac._kernels.latent import GROUP, Components, Near, inverse, pack, unpack
 from badac.latent.likelihood import LatentLikelihood
 from badac.registry import registered
 from badac.training import FloatArray
@@ -83,7 +83,7 @@ class Mixture:
         components = self.components()
         near = np.ones((-(-n // GROUP), len(self)), dtype=np.bool_)
         about = (latent.precision, latent.shift, components)
-        count = latent_step(*about, near, threshold=SHARE, n_threads=n_threads)[1][0]
+        count = latent_step(*about, Near(near, threshold=SHARE), n_threads=n_threads)[1][0]
         left = latent_left_out(*about, self.means, np.maximum(count, 1e-12), n_threads=n_threads)
         return np.asarray(left + np.log(n / (n - 1.0)) - 0.5 * latent.offset)
 
@@ -210,9 +210,7 @@ def deconvolve(
             latent.precision,
             latent.shift,
             mixture.components(),
-            near,
-            refresh=step % _REFRESH == _REFRESH - 1,
-            threshold=SHARE,
+            Near(near, refresh=step % _REFRESH == _REFRESH - 1, threshold=SHARE),
         )
         mean_evidence = float(evidence.mean())
         if mean_evidence > max(history):

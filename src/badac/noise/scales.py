@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from badac._kernels import mixture_logsumexp
 from badac._kernels.mixture import mixture_log_match
 from badac.data.measurements import Measurements
-from badac.noise.gaussian import check_not_both_exact, shared_row
+from badac.noise.gaussian import check_not_both_exact, pairs_of
 from badac.noise.known_truth import sum_around_truth
 from badac.noise.model import FloatArray, IntArray, ScaleMixture
 
@@ -30,9 +30,7 @@ def scales_log_match(noise: ScaleMixture, objects: Measurements, curves: Measure
     log_share, scale = noise.gaussian_scales()
     check_sigma_only(noise, objects, curves)
     check_not_both_exact(objects, curves)
-    return mixture_log_match(
-        objects.values, objects.sigma, curves.values, shared_row(curves.sigma), log_share, scale
-    )
+    return mixture_log_match(pairs_of(objects, curves), log_share, scale)
 
 
 def scales_log_mixture(
@@ -48,17 +46,8 @@ def scales_log_mixture(
     log_share, scale = noise.gaussian_scales()
     check_sigma_only(noise, objects, curves)
     check_not_both_exact(objects, curves)
-    return mixture_logsumexp(
-        objects.values,
-        objects.sigma,
-        curves.values,
-        shared_row(curves.sigma),
-        log_share,
-        scale,
-        log_weights=log_weights,
-        skip=skip,
-        n_threads=n_threads,
-    )
+    pairs = pairs_of(objects, curves).weighed(log_weights, skip)
+    return mixture_logsumexp(pairs, log_share, scale, n_threads=n_threads)
 
 
 def scales_given_truth(noise: ScaleMixture, objects: Measurements, truth: FloatArray) -> FloatArray:
