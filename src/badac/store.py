@@ -109,6 +109,7 @@ STORABLE: dict[str, type] = {
         noise.Poisson,
         noise.Binomial,
         noise.PerClass,
+        noise.Widths,
         anomalies.Deviations,
         OwnClass,
         OwnPoints,

@@ -82,6 +82,7 @@ class Auto:
     """
 
     takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE
+    learns_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.COVARIANCE})
 
     chosen: ClassModel | None = None
     report: tuple[Candidate, ...] = ()
