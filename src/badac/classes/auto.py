@@ -89,6 +89,7 @@ class Auto:
 
     left_to_data: ClassVar[bool] = True
     takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE
+    learns_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.COVARIANCE})
 
     chosen: ClassModel | None = None
     report: tuple[Candidate, ...] = ()

@@ -86,8 +86,9 @@ class Population:
         Of mean, factors and the root of psi: 1 unless the squares of the values are beyond a float.
     """
 
-    # A covariance that all members share is learned with the factors, not added.
     takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+    # A covariance that all members share is learned with the factors, not added.
+    learns_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.COVARIANCE})
 
     rank: int | None = None
     shape: str = "auto"
