@@ -37,6 +37,8 @@ from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
 from badac.registry import registered
 from badac.training import TrainingScales
 
+# By cost: pairs of a left-out member and a curve, with at least and at most so many members; members that a template is
+# learned from; and members that may have covariances of their own.
 _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
 _FOR_A_TEMPLATE = 2000
