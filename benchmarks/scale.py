@@ -43,7 +43,7 @@ from badac import BADACClassifier, Measurements
 from badac.dask import cluster, fit, rank_files
 from badac.dask.parts import keep_parts
 from badac.dask.pieces import ROWS_PER_PIECE
-from badac.job import Layout
+from badac.job import Layout, RankOptions
 from reproduction.marked import write_into
 
 PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
@@ -109,7 +109,9 @@ def rank_with(workers: int, model: BADACClassifier, survey: Path, where: Path) -
             last[0] = time.perf_counter()
 
         layout = Layout(features=FEATURES)
-        found = rank_files(model, survey, where / f"out-{workers}", client, layout=layout, done=done)
+        found = rank_files(
+            model, survey, where / f"out-{workers}", client, RankOptions(layout=layout), done=done
+        )
         seconds = time.perf_counter() - start
         memory = max(client.run(largest_memory).values())
         (where / f"out-{workers}").mkdir()
@@ -122,7 +124,7 @@ def rank_with(workers: int, model: BADACClassifier, survey: Path, where: Path) -
         "worker_memory": memory,
         "caller_memory": largest_memory(),
         "discoveries": found.n_discoveries,
-        "strangest": str(found.verdicts.ids[0]),
+        "strangest": str(found.ranking.ids[0]),
     }
 
 
@@ -225,7 +227,7 @@ def main() -> None:
         rng = np.random.default_rng(0)
         print("learning", file=sys.stderr)
         model = BADACClassifier(given.class_model, random_state=0).fit(*curves(2000, rng))
-        model.anomaly_pvalue(model.training_[:1])
+        model.prepare_pvalues()
         print(f"writing {given.objects:,} objects", file=sys.stderr)
         size = write_survey(where / "survey", given.objects, rng)
         measured: dict[str, Any] = {

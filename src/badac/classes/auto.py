@@ -18,6 +18,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from badac.classes.instances import Instances
+from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import (
     ClassModel,
     FloatArray,
@@ -93,6 +94,10 @@ class Auto:
 
     chosen: ClassModel | None = None
     report: tuple[Candidate, ...] = ()
+
+    def at_own_points(self) -> IrregularPopulation:
+        """Return the model for members with points of their own: the one of them that learns what a class is."""
+        return IrregularPopulation()
 
     def fit(
         self,

@@ -161,10 +161,8 @@ class GaussianProcess:
         if self.process is None or self.curve is None or self.log_shares is None:
             return None
         uncertainty = np.linalg.cholesky(np.linalg.inv(self.curve.precision))
-        mean, widths = self.curve, WIDTHS[: len(self.log_shares)]
-        return ProcessSummary(
-            self.process, mean.origin, mean.coefficients, uncertainty, widths, self.log_shares
-        )
+        widths = WIDTHS[: len(self.log_shares)]
+        return ProcessSummary(self.process, self.curve, uncertainty, widths, self.log_shares)
 
     def _check(self) -> None:
         if self.kernel not in KERNELS:

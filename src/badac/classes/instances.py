@@ -58,6 +58,11 @@ class Instances:
     width: FloatArray | None = None
     own: Measurements | None = None
 
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
+    # The paper's equation: its evidence is not tempered by what left-out members ask for.
+    exact: ClassVar[bool] = True
+
     def fit(
         self,
         members: Measurements,

@@ -117,16 +117,15 @@ class IrregularPopulation:
 
     def summary(self) -> ProcessSummary | None:
         """Return the class at any points, its population as one Gaussian: the rest of its shape is no strangeness."""
-        if self.process is None or self.curve is None or self.factors is None or self.log_shares is None:
+        process, curve, factors = self.process, self.curve, self.factors
+        if process is None or curve is None or factors is None:
             return None
-        assert self.density is not None
+        assert self.density is not None and self.log_shares is not None
         mean, spread = self.density.moments()
-        own = self.factors @ np.linalg.cholesky(spread)
         return ProcessSummary(
-            replace(self.process, factors=self.process.factors[:, :0]),
-            self.curve.origin,
-            self.curve.coefficients + self.factors @ mean,
-            np.hstack([self.process.factors, own]),
+            replace(process, factors=process.factors[:, :0]),
+            replace(curve, coefficients=curve.coefficients + factors @ mean),
+            np.hstack([process.factors, factors @ np.linalg.cholesky(spread)]),
             WIDTHS[: len(self.log_shares)],
             self.log_shares,
         )

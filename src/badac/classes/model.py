@@ -10,7 +10,7 @@ that some class models have besides: to be moved along the coordinate, and to in
 
 from __future__ import annotations
 
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,16 @@ def models_that_take(kind: NoiseKind) -> tuple[str, ...]:
     return tuple(name for name, one in found if kind in getattr(one, "takes_noise", ()))
 
 
+def is_by_column(model: object) -> bool:
+    """Whether a class model compares new objects point by point, whatever their coordinates; it says so, `by_column`."""
+    return bool(getattr(model, "by_column", False))
+
+
+def is_exact(model: object) -> bool:
+    """Whether the evidence of a class model is meant as it is, not to be tempered; it says so, `exact`."""
+    return bool(getattr(model, "exact", False))
+
+
 @runtime_checkable
 class ClassModel(Protocol):
     """A class of objects, as a density over noisy objects."""
@@ -128,3 +138,24 @@ class CalibratedClass(Protocol):
 
     def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray | None:
         """Return (n,): log P(object | class) with ``d = (1 + gain g) y + offset o``, g, o ~ N(0, 1); None if it cannot."""
+
+
+@runtime_checkable
+class GridModel(Protocol):
+    """A class model for a common grid that has a twin for members with points of their own."""
+
+    def at_own_points(self) -> ClassModel:
+        """Return the twin."""
+
+
+@runtime_checkable
+class ChoosingModel(Protocol):
+    """A class model that tries several in `fit`, and is the one that it chose afterwards."""
+
+    @property
+    def chosen(self) -> ClassModel | None:
+        """The fitted model."""
+
+    @property
+    def report(self) -> tuple[Any, ...]:
+        """What was tried, the chosen one first (`badac.classes.Candidate`)."""

@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray, check_noise_taken
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.rank import repeated
@@ -60,6 +60,9 @@ class Template:
     member_evidence: FloatArray | None = None
     noise: Noise | None = None
 
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
+
     def fit(
         self,
         members: Measurements,
@@ -67,6 +70,7 @@ class Template:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        refuse_own_points(members, "Template")
         check_noise_taken(self, noise, members)
         # There are no factors here to learn what neighbours have in common: a covariance is used as it is.
         members = with_covariance_of(noise, members)

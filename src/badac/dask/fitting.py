@@ -21,7 +21,7 @@ from dask import delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from badac.classes import Auto, Population, TrainingScales
+from badac.classes import Population, TrainingScales
 from badac.classes.population.learn import STEPS, Start
 from badac.classes.population.leave_one_out import leave_one_out
 from badac.classes.population.plan import make_plan
@@ -30,6 +30,8 @@ from badac.dask.survey import Members, Survey
 from badac.data.measurements import Measurements, concatenate
 from badac.data.reading import error_columns
 from badac.estimators import BADACClassifier
+from badac.estimators.choices import generator
+from badac.estimators.fitting import Fitted, Recipe
 from badac.estimators.validation import to_measurements
 from badac.latent.factor import Climb, FactorSums, all_statistics
 from badac.latent.moments import seen_clearly
@@ -119,14 +121,14 @@ def fit(
 
 def _population(model: BADACClassifier) -> Population:
     chosen = model.class_model
-    if chosen in ("auto", "population") or isinstance(chosen, Auto):
+    if chosen in ("auto", "population") or getattr(chosen, "left_to_data", False):
         chosen = Population()
     if not isinstance(chosen, Population):
         raise ValueError(
             f'`class_model` must be "population" to be learned from partitions: got {model.class_model!r}. Other class models '
             "need their members in one place: fit them on a sample in memory."
         )
-    if model.noise != "gaussian" and not (isinstance(model.noise, Gaussian) and model.noise == Gaussian()):
+    if model.noise not in ("gaussian", Gaussian()):
         raise ValueError(
             f'`noise` must be "gaussian" to be learned from partitions: got {model.noise!r}. Fit on a sample in memory.'
         )
@@ -225,12 +227,13 @@ def _finish(
     if model.priors is None:
         total = sum(survey.count.values())
         fitted.priors = {name: survey.count[name] / total for name in names}
-    models = tuple(state[name].finish(population, survey.count[name]) for name in names)
+    # No class has new members: what remains to be learned is what they say together.
+    kept: dict[Any, Fitted] = {
+        name: (state[name].finish(population, survey.count[name]), ()) for name in names
+    }
     training = concatenate([state[name].members for name in names])
     label = np.repeat(np.array(names), [len(state[name].members) for name in names])
     to_measurements(fitted, training, None, reset=True)
     fitted.feature_names_in_ = np.array(features)
-    fitted.classes_, fitted.class_models_, fitted.class_report_ = np.array(names), models, None
-    # No class has new members: what remains to be learned is what they say together.
-    fitted._learn(training, label, touched=set())
-    return fitted
+    rng = generator(fitted.random_state)
+    return fitted.adopt(Recipe.of(fitted).learn(training, label, np.ones(1), rng, kept=kept))

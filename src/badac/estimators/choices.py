@@ -104,6 +104,11 @@ def others_can_tell(class_models: Sequence[ClassModel], nuisance: Sequence[Nuisa
     )
 
 
+def is_left_open(anomaly: Any) -> bool:
+    """Whether nobody said what an anomaly is, so that left-out training objects may say what is strange."""
+    return isinstance(anomaly, str) and anomaly == "auto"
+
+
 def choose_missingness(value: Any) -> bool:
     """Return whether gaps may tell the class."""
     if not isinstance(value, str) or value not in MISSINGNESS:

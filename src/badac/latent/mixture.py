@@ -115,10 +115,6 @@ class Mixture:
             second[rows] += weight[:, None, None] * (inner + position[:, :, None] * position[:, None, :])
         return mean, second - mean[:, :, None] * mean[:, None, :]
 
-    def as_mixture(self) -> Mixture:
-        """Return itself."""
-        return self
-
     def proposal(self) -> Mixture:
         """Return the mixture itself."""
         return self

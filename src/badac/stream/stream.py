@@ -11,6 +11,7 @@ is never changed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,17 +19,15 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from badac.anomalies import Deviations
-from badac.data.measurements import Measurements
 from badac.data.validation import is_number
 from badac.estimators.classifier import BADACClassifier
-from badac.estimators.judgement import Judgement
+from badac.judge import Judgement
 from badac.noise.model import noise_of_class
 from badac.noise.widths import stand_in
 from badac.registry import registered
 from badac.stream.new_class_prior import Alikeness
 from badac.stream.state import Pool, StreamState, dismissed, merged
 from badac.stream.step import Block, advance
-from badac.threads import n_threads
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -134,28 +133,25 @@ class Stream(BaseEstimator):  # type: ignore[misc]
             )
         if not is_number(self.contested) or np.isnan(self.contested):
             raise ValueError(f"`contested` of a Stream must be a number of nats: got {self.contested!r}.")
-        objects = self.model._objects(X, X_err)
+        whole = self.model.judge(X, X_err=X_err)
         first = self.state_.n_seen
-        for start in range(0, objects.n_objects, self.block):
-            block = self._told(objects[start : start + self.block])
+        for start in range(0, whole.objects.n_objects, self.block):
+            block = self._block(replace(whole, objects=whole.objects[start : start + self.block]))
             self.state_ = advance(self.state_, block, self.alike_, self.model.anomaly_prior, self.seed)
         return self.state_.assignment[first:].copy()
 
-    def _told(self, objects: Measurements) -> Block:
+    def _block(self, judged: Judgement) -> Block:
         """What the known classes say of the objects."""
-        model = self.model
-        judged = Judgement(model, objects)
-        score = judged.log_odds
+        objects, score, prior = judged.objects, judged.log_odds, judged.model.anomaly_prior
         contested = np.flatnonzero(score > -self.contested)
         # Nobody asks about the others.
         found = np.full(objects.n_objects, -np.inf)
-        threads = n_threads(model.n_jobs)
-        found[contested] = self._anomaly.log_density(objects[contested], n_threads=threads)
-        odds = np.log(model.anomaly_prior) - np.log1p(-model.anomaly_prior)
+        found[contested] = self._anomaly.log_density(objects[contested], n_threads=judged.n_threads)
+        odds = np.log(prior) - np.log1p(-prior)
         return Block(
             log_known=found - (score - odds),
             log_found=found,
-            nearest=judged.log_posterior.argmax(axis=1).astype(np.int64),
+            nearest=judged.log_proba.argmax(axis=1).astype(np.int64),
             contested=contested,
             latent=self.alike_.latent_likelihood(objects[contested]),
         )

@@ -22,7 +22,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray, check_noise_taken
+from badac.classes.irregular import IrregularPopulation
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.gross_outliers import gross_outliers, without
@@ -100,6 +101,13 @@ class Population:
     noise: Noise | None = None
     unit: float = 1.0
 
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
+
+    def at_own_points(self) -> IrregularPopulation:
+        """Return the same model for members with points of their own: curves in place of columns."""
+        return IrregularPopulation()
+
     def fit(
         self,
         members: Measurements,
@@ -107,6 +115,7 @@ class Population:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        refuse_own_points(members, "Population")
         check_noise_taken(self, noise, members)
         unit = unit_of(members)
         if unit != 1.0:

@@ -66,6 +66,9 @@ class Subclasses:
     division: Division | None = None
     member_evidence: FloatArray | None = None
 
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         if self.part not in PARTS:
             raise ValueError(f"`part` must be one of {', '.join(PARTS)}: got {self.part!r}.")
