@@ -22,7 +22,7 @@ from badac.noise.model import Noise, log_mixture
 from badac.registry import registered
 from badac.training import TrainingScales
 
-_BROAD = 2.0
+_BROAD = 2.0  # times the spread of all training objects: wider than any class
 
 
 @registered("class_model")

@@ -25,10 +25,14 @@ from badac.latent.likelihood import LatentLikelihood
 from badac.registry import registered
 from badac.training import FloatArray
 
-_TO_GROUP, _TO_GROUP_EACH = 400, 20
+_TO_GROUP, _TO_GROUP_EACH = (
+    400,
+    20,
+)  # members, and members of each group: k-means only has to find where they are
+# Of a scoring step: the share of information that noise must leave to be trusted, and the largest factor on a variance.
 _LEAST_INFORMATION = 0.02
 _LARGEST_CHANGE = 10.0
-_FLOOR = 1e-6
+_FLOOR = 1e-6  # of a variance, where the whole class has one
 # A member's share in a component that counts; steps until all components are looked at again, and what is far: a share
 # below exp(-_FAR).
 SHARE = 1e-3

@@ -177,9 +177,11 @@ class Population:
         evidence = fitted.leave_one_out() - log_jacobian(members, unit)
         return replace(fitted, unit=unit, member_evidence=evidence)
 
-    def latent(self, objects: Measurements) -> LatentLikelihood:
+    def latent(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the class's latent space."""
-        return latent_likelihood(in_units(objects, self.unit), self.factor, self.noise)
+        return latent_likelihood(
+            in_units(objects, self.unit), self.factor, self.noise, self.density, n_threads=n_threads
+        )
 
     @property
     def factor(self) -> Factor:
