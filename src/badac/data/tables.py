@@ -18,7 +18,7 @@ from badac.data.frames import as_frame
 from badac.data.measurements import Measurements
 from badac.data.pairing import Pair, Pairing, pair_columns
 from badac.data.quantities import units_in
-from badac.data.vectors import from_vectors, vector_columns
+from badac.data.vectors import are_objects, from_vectors, vector_columns
 from badac.data.wide import checked_names
 
 __all__ = ["TableWarning", "as_frame", "from_astropy", "from_frame", "has_error_columns", "value_columns"]
@@ -66,7 +66,8 @@ def from_frame(frame: Any, *, suffix: str = "_err", at: Any = None, **said: Unpa
     """
     frame, meant = as_frame(frame), Conventions.of(**said)
     names = checked_names(frame)
-    if vector_columns(frame):
+    vectors = vector_columns(frame)
+    if vectors and are_objects(frame, vectors, meant):
         return from_vectors(frame, columns={"label": None}, **said).objects
     pairing = _pairing(names, suffix, meant.pair).typed(frame)
     if meant.errors == "none" or not pairing.checked().pairs:
