@@ -1,6 +1,8 @@
 # Two commands for a fresh machine with Python >= 3.11, make and a C++ compiler:
 #   make demo   installs into .venv, runs the main job on generated data and writes a report
 #   make test   the same environment; linters, types, layers, documentation, tests, doctests, README
+# and the paper's experiments again, in minutes (or at its own size: docs/paper.md):
+#   make reproduce ARGS="--size small --seeds 2 -o paper-results"
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 
-.PHONY: demo test lint docs unit install clean
+.PHONY: demo reproduce test lint docs unit install clean
 
 install: $(STAMP)
 
@@ -27,6 +29,9 @@ $(STAMP): $(BIN)/python $(NATIVE)
 
 demo: $(STAMP)
 	$(BIN)/badac demo -o demo --overwrite
+
+reproduce: $(STAMP)
+	$(BIN)/python -m reproduction $(ARGS)
 
 test: lint docs unit
 
@@ -44,4 +49,4 @@ unit: $(STAMP)
 	$(BIN)/python -m pytest
 
 clean:
-	rm -rf $(VENV) build demo reproduction
+	rm -rf $(VENV) build demo paper-results

@@ -5,9 +5,9 @@ badac with defaults only, raw evidence of the exact model, LOF, isolation forest
 installed. Seconds are CPU seconds of the process on one thread: fit plus score, badac and LOF in the same process on the
 first seed. Experiment 2 also gives the share of compact anomalies of |height| > 1 whose centre lies in the strangest window.
 
-Run: python benchmarks/anomalies.py [--size 15000] [--seeds 0 1 2 3 4] [--cells 1p 2p ...] [--kept DIR] [--write-docs]
+Run: python -m benchmarks.anomalies [--size 15000] [--seeds 0 1 2 3 4] [--cells 1p 2p ...] [--kept DIR] [--write-docs]
 
---kept takes the peers from the results that `badac reproduce --results DIR` keeps of the same data; those not there are
+--kept takes the peers from the results that `make reproduce ARGS="-o DIR"` keeps of the same data; those not there are
 measured, except with --no-peers. --write-docs keeps what was measured in benchmarks/results/anomalies.json, other cells and
 seeds as they are there, and writes the table of docs/anomalies.md.
 """
@@ -19,7 +19,6 @@ import importlib.util
 import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +30,12 @@ from badac import BADACClassifier
 from badac.anomalies import Deviations
 from badac.metrics import detection_summary
 from badac.simulate import Experiment, experiment
+from reproduction.marked import write_into
 
 Score = Callable[[Experiment], np.ndarray]
 CELLS = ("1p", "1r", "2p", "2r", "3p", "3r", "4p", "4r")
 SETTINGS = {"p": "printed", "r": "released"}
-# What `badac reproduce` calls them.
+# What `reproduction` calls them.
 NAMES = {
     "raw evidence, exact": "badac-exact",
     "LOF": "lof",
@@ -81,7 +81,7 @@ def peers() -> dict[str, Score]:
 
 
 def kept_result(directory: Path | None, cell: str, size: int, seed: int, who: str) -> dict[str, float] | None:
-    """MCC, AUC and RWS of a peer on the same data, as `badac reproduce` keeps them."""
+    """MCC, AUC and RWS of a peer on the same data, as `make reproduce` keeps them."""
     if directory is None:
         return None
     name = f"e{cell[0]}-{SETTINGS[cell[1]]}-{size}x{size}-s{seed}-{NAMES[who]}.json"
@@ -119,12 +119,15 @@ def measure(
         more["window"] = float(holds[np.abs(height) > 1.0].mean())
     add("badac", score, done - start, **more)
     for hypothesis in anomaly.hypotheses if timed else ():
-        alone = replace(anomaly, hypotheses=(hypothesis,), shares=(1.0,), rare=(), rare_log_prior=None)
-        views = alone.views(data.test)
-        for view in views:
-            _ = view.log_evidence  # what all hypotheses share is not the cost of one
+        assert anomaly.grid is not None
+        weigh, under = (
+            hypothesis.adds(anomaly.grid.scales).weighed_by(anomaly.grid),
+            anomaly.grid.under(data.test),
+        )
+        for one in under:
+            _ = one.log_evidence  # what all hypotheses share is not the cost of one
         start = time.process_time()
-        score = hypothesis.log_evidence(data.test, views)
+        score = weigh(under)
         add(f"  {type(hypothesis).__name__}", score, time.process_time() - start)
     for who, run in peers().items():
         known = kept_result(kept, cell, size, seed, who)
@@ -196,10 +199,7 @@ def write(rows: list[dict[str, object]]) -> None:
     new = {(row["cell"], row["seed"]) for row in rows}
     every = [row for row in before if (row["cell"], row["seed"]) not in new] + rows
     RESULTS.write_text(json.dumps(every, indent=0) + "\n")
-    begin, end = "<!-- anomalies:measured -->", "<!-- end anomalies:measured -->"
-    text = PAGE.read_text()
-    head, tail = text.split(begin)[0], text.split(end)[1]
-    PAGE.write_text(f"{head}{begin}\n{table(every)}\n{end}{tail}")
+    write_into(PAGE, {"anomalies:measured": table(every)})
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ LOF fits all training curves and scores all test objects; badac fits both classe
 objects under both, which is the same number of pairs. Seconds are CPU seconds of the process, so that a busy machine does
 not decide; the speed-up by threads is by the clock.
 
-Run: python benchmarks/exact.py [--size 15000] [--json]
+Run: python -m benchmarks.exact [--size 15000] [--json]
 """
 
 from __future__ import annotations

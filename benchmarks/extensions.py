@@ -7,9 +7,9 @@ batches     training noise with a common part per batch of 50: log-loss with and
 
 One thread; CPU seconds of the process. Tables are Markdown.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/extensions.py parametric [--test 5000] [--seeds 3]
-     OMP_NUM_THREADS=1 python benchmarks/extensions.py nuisance [--train 5000] [--test 5000] [--seeds 3]
-     OMP_NUM_THREADS=1 python benchmarks/extensions.py batches [--train 2000] [--test 5000] [--seeds 5]
+Run: OMP_NUM_THREADS=1 python -m benchmarks.extensions parametric [--test 5000] [--seeds 3]
+     OMP_NUM_THREADS=1 python -m benchmarks.extensions nuisance [--train 5000] [--test 5000] [--seeds 3]
+     OMP_NUM_THREADS=1 python -m benchmarks.extensions batches [--train 2000] [--test 5000] [--seeds 5]
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from scipy.stats import norm
 from badac import BADACClassifier, Measurements
 from badac.classes import LinearModel, Parametric
 from badac.classes.shared_conditions import common_shapes
-from badac.simulate import Experiment, bayes_limit, experiment
-from badac.simulate.limit import generating_log_evidence
+from badac.simulate import Experiment, experiment
+from reproduction.limits import bayes_limit, generating_log_evidence
 
 SETTINGS = ("printed", "released")
 

@@ -1,10 +1,10 @@
 """Experiment 1 with gaps: half of all points removed from training and test, and every object at 50 random times of its own.
 
-    python benchmarks/gaps.py --n 15000
+    python -m benchmarks.gaps --n 15000
 
 Printed: accuracy of the known classes with complete curves, with half of the points gone, and at random times; a random forest
 sees the values with gaps filled by the class-blind mean of the point (half gone), or interpolated to the grid (random times).
-The limit is the accuracy of whoever knows how the curves were made (`badac.simulate.bayes_limit`), at as many points.
+The limit is the accuracy of whoever knows how the curves were made (`reproduction.limits.bayes_limit`), at as many points.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from badac import BADACClassifier, Measurements
 from badac.classes import GaussianProcess
 from badac.simulate import experiment
-from badac.simulate.limit import generating_log_evidence
+from reproduction.limits import generating_log_evidence
 
 GRID = np.linspace(0.0, 1.0, 50)
 

@@ -1,6 +1,6 @@
 """What `import badac` costs beside `import sklearn`: best of several fresh interpreters, taken in turns.
 
-Run: python benchmarks/import_time.py
+Run: python -m benchmarks.import_time
 """
 
 from __future__ import annotations

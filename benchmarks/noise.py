@@ -8,8 +8,8 @@ counts       Poisson (0.5 to 20 counts per bin) and binomial (5 to 50 trials): a
 One thread; CPU seconds of the process, so that a busy machine does not decide. Each table is printed and written, with
 how it was measured, to its place in benchmarks/results/noise.md and docs/noise.md.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/noise.py speed
-     OMP_NUM_THREADS=1 python benchmarks/noise.py experiments [--size 15000] [--seeds 5] [--numbers 3 4]
+Run: OMP_NUM_THREADS=1 python -m benchmarks.noise speed
+     OMP_NUM_THREADS=1 python -m benchmarks.noise experiments [--size 15000] [--seeds 5] [--numbers 3 4]
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from badac.metrics import expected_calibration_error
 from badac.noise import Binomial, Correlated, Gaussian, Noise, Outliers, PerClass, Poisson, Student
 from badac.noise.model import log_mixture
 from badac.noise_learning import compare_families
-from badac.simulate import bayes_limit, experiment
+from badac.simulate import experiment
+from reproduction.limits import bayes_limit
+from reproduction.marked import write_into
 
 HERE = Path(__file__).resolve().parent
 PAGES = (HERE / "results" / "noise.md", HERE.parent / "docs" / "noise.md")
@@ -58,16 +60,8 @@ class Table:
         print(self.lines[-1], flush=True)
 
     def write(self) -> None:
-        begin, end = f"<!-- noise:{self.name} -->", f"<!-- end noise:{self.name} -->"
         for path in PAGES:
-            text = path.read_text(encoding="utf-8")
-            before, _, rest = text.partition(begin)
-            _, found, after = rest.partition(end)
-            if not found:
-                raise SystemExit(f"{path} has no place {begin} ... {end} for the table.")
-            path.write_text(
-                f"{before}{begin}\n" + "\n".join(self.lines) + f"\n\n{end}{after}", encoding="utf-8"
-            )
+            write_into(path, {f"noise:{self.name}": "\n".join(self.lines) + "\n"})
 
 
 def speed(n: int, k: int) -> None:

@@ -12,7 +12,7 @@ One thread; seconds are CPU seconds of the process, so that a busy machine does 
 generating models. Tables are Markdown; --write puts them into benchmarks/results/population.md, each under its heading, and
 into their places in docs/population.md.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/population.py accuracy [--size 15000] [--seeds 5] [--trees 1000] [--flat] [--write]
+Run: OMP_NUM_THREADS=1 python -m benchmarks.population accuracy [--size 15000] [--seeds 5] [--trees 1000] [--flat] [--write]
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from badac.evidence import log_evidence, training_log_evidence
 from badac.metrics import classification_summary
 from badac.noise import Gaussian
 from badac.simulate import experiment
-from badac.simulate.limit import generating_log_evidence
+from reproduction.limits import generating_log_evidence
+from reproduction.marked import write_into
 
 SETTINGS = ((1, "printed"), (2, "printed"), (4, "printed"), (1, "released"))
 RESULTS = Path(__file__).parent / "results" / "population.md"
@@ -74,17 +75,14 @@ def write(heading: str) -> None:
     kept = [part.rstrip() + "\n" for part in sections if part.strip() and not part.startswith(name)]
     kept.append(f"## {heading}\n\n" + "\n".join(said) + "\n")
     RESULTS.write_text("\n".join([kept[0], *sorted(kept[1:])]), encoding="utf-8")
-    page = PAGE.read_text(encoding="utf-8")
+    places = {}
     for part in kept[1:]:
         title, _, table = part.partition("\n")
         what, _, how = title.removeprefix("## ").partition(", ")
-        begin, end = f"<!-- population:{what} -->", f"<!-- end population:{what} -->"
-        before, _, rest = page.partition(begin)
-        _, found, after = rest.partition(end)
-        if found:
-            said_of = f"`python benchmarks/population.py {what}`, {how}:"
-            page = f"{before}{begin}\n{said_of}\n\n{table.strip()}\n\n{end}{after}"
-    PAGE.write_text(page, encoding="utf-8")
+        places[f"population:{what}"] = (
+            f"`python -m benchmarks.population {what}`, {how}:\n\n{table.strip()}\n"
+        )
+    write_into(PAGE, places)
 
 
 def posterior(evidence: np.ndarray) -> np.ndarray:

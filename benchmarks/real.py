@@ -1,8 +1,8 @@
 """Three real data sets, clean and noisy: badac beside a random forest, on the same splits.
 
-    python benchmarks/real.py                        # fixed splits, all sets, all models
-    python benchmarks/real.py --sets asas --cross-validate --strange
-    python benchmarks/real.py --cross-validate --write-docs     # the tables of docs/light_curves.md
+    python -m benchmarks.real                        # fixed splits, all sets, all models
+    python -m benchmarks.real --sets asas --cross-validate --strange
+    python -m benchmarks.real --cross-validate --write-docs     # the tables of docs/light_curves.md
 
 Stars (ASAS, folded grid), X-ray sources (Chandra, catalogue with gaps) and supernovae (OSC, ready grid and raw light curves).
 Rare classes are left out of training. "noisy" adds known noise to the test objects: per object U(0, 2) times the inter-quartile
@@ -38,6 +38,7 @@ from badac.classes import GaussianProcess
 from badac.data import Peaks, add_noise, align_at_peak, read
 from badac.metrics import expected_calibration_error
 from badac.writing import write_whole
+from reproduction.marked import write_into
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -357,18 +358,16 @@ def strange_table(kept: dict[str, Any]) -> str:
 
 
 def write_page(kept: dict[str, Any]) -> None:
-    text = PAGE.read_text()
     parts = {"fixed": table(kept, "fixed"), "folds": table(kept, "folds"), "strange": strange_table(kept)}
     options = {"fixed": "", "folds": " --cross-validate", "strange": " --strange --no-classes"}
+    places = {}
     for part, lines in parts.items():
         if lines.count("\n") < 2:
             lines = (
-                f"Not measured with this version: `python benchmarks/real.py{options[part]} --write-docs`."
+                f"Not measured with this version: `python -m benchmarks.real{options[part]} --write-docs`."
             )
-        begin, end = f"<!-- real:{part} -->", f"<!-- end real:{part} -->"
-        before, rest = text.split(begin)
-        text = before + begin + "\n\n" + lines + "\n\n" + end + rest.split(end)[1]
-    write_whole(PAGE, text)
+        places[f"real:{part}"] = f"\n{lines}\n"
+    write_into(PAGE, places)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ would take comes from these numbers alone:
 with the efficiency measured between one worker and the most, partitions of 50,000 objects, and closing (the ranking, which is
 the caller's work) growing up to the 10^7 objects that a ranking holds at most.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/scale.py [--objects 1000000] [--workers 1 2] [--fit 200000]
+Run: OMP_NUM_THREADS=1 python -m benchmarks.scale [--objects 1000000] [--workers 1 2] [--fit 200000]
      [--class-model population] [--folder DIR] [--write]
 --write puts the tables into docs/scale.md. Needs about 500 bytes of disk an object.
 """
@@ -43,7 +43,8 @@ from badac import BADACClassifier, Measurements
 from badac.dask import cluster, fit, rank_files
 from badac.dask.parts import keep_parts
 from badac.dask.pieces import ROWS_PER_PIECE
-from badac.job import Layout
+from badac.job import Layout, RankOptions
+from reproduction.marked import write_into
 
 PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
 POINTS = 50
@@ -108,7 +109,9 @@ def rank_with(workers: int, model: BADACClassifier, survey: Path, where: Path) -
             last[0] = time.perf_counter()
 
         layout = Layout(features=FEATURES)
-        found = rank_files(model, survey, where / f"out-{workers}", client, layout=layout, done=done)
+        found = rank_files(
+            model, survey, where / f"out-{workers}", client, RankOptions(layout=layout), done=done
+        )
         seconds = time.perf_counter() - start
         memory = max(client.run(largest_memory).values())
         (where / f"out-{workers}").mkdir()
@@ -121,7 +124,7 @@ def rank_with(workers: int, model: BADACClassifier, survey: Path, where: Path) -
         "worker_memory": memory,
         "caller_memory": largest_memory(),
         "discoveries": found.n_discoveries,
-        "strangest": str(found.verdicts.ids[0]),
+        "strangest": str(found.ranking.ids[0]),
     }
 
 
@@ -224,7 +227,7 @@ def main() -> None:
         rng = np.random.default_rng(0)
         print("learning", file=sys.stderr)
         model = BADACClassifier(given.class_model, random_state=0).fit(*curves(2000, rng))
-        model.anomaly_pvalue(model.training_[:1])
+        model.prepare_pvalues()
         print(f"writing {given.objects:,} objects", file=sys.stderr)
         size = write_survey(where / "survey", given.objects, rng)
         measured: dict[str, Any] = {
@@ -243,14 +246,7 @@ def main() -> None:
     print(json.dumps(measured, indent=1))
     print(text)
     if given.write:
-        page = PAGE.read_text()
-        marked = re.sub(
-            r"(<!-- measured -->\n).*(<!-- /measured -->)",
-            lambda m: f"{m[1]}\n{text}\n\n{m[2]}",
-            page,
-            flags=re.S,
-        )
-        PAGE.write_text(marked)
+        write_into(PAGE, {"scale": f"\n{text}\n"})
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ rate     100,000 objects: objects per CPU second, by tenths of the stream
 
 One thread; CPU seconds of the process. Tables are Markdown.
 
-Run: OMP_NUM_THREADS=1 python benchmarks/stream.py orders [--orders 10] [--size 5000]
-     OMP_NUM_THREADS=1 python benchmarks/stream.py rate [--size 100000]
+Run: OMP_NUM_THREADS=1 python -m benchmarks.stream orders [--orders 10] [--size 5000]
+     OMP_NUM_THREADS=1 python -m benchmarks.stream rate [--size 100000]
 """
 
 from __future__ import annotations

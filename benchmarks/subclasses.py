@@ -4,7 +4,7 @@ families     300 members, sigma 0.3 (`printed`), which kinds is drawn for each s
 unequal      one kind, error bars that differ by factors from member to member and from point to point
 continuous   one kind with a parameter that varies strongly: still one
 
-One thread. Run: OMP_NUM_THREADS=1 python benchmarks/subclasses.py [--seeds 20] [--members 300]
+One thread. Run: OMP_NUM_THREADS=1 python -m benchmarks.subclasses [--seeds 20] [--members 300]
 """
 
 from __future__ import annotations

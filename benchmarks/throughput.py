@@ -2,9 +2,9 @@
 
 Writes the file a piece at a time, learns two populations of noisy curves from 2,000 labelled objects, and runs the command as a
 user would, in a process of its own, whose memory (the largest resident set) and times are measured. Reading, scoring, p-values,
-sorting, writing the ranking and the report are all in it. `python benchmarks/readme.py` copies the result into README.md.
+sorting, writing the ranking and the report are all in it. `python -m reproduction.readme` copies the result into README.md.
 
-Run: python benchmarks/throughput.py [--objects 1000000] [--jobs 2]
+Run: python -m benchmarks.throughput [--objects 1000000] [--jobs 2]
 """
 
 from __future__ import annotations

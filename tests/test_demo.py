@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def parts(place: Path) -> tuple[demo.Part, ...]:
-    return demo.run(place, seed=1, n_curves=300, n_jobs=1, settings=QUICK, n_shown=2)
+    return demo.run(place, demo.DemoOptions(1, 300, n_jobs=1, settings=QUICK, n_shown=2))
 
 
 def test_both_parts_are_judged_beside_the_forest(parts: tuple[demo.Part, ...]) -> None:
@@ -62,7 +63,10 @@ def test_the_command_says_where_the_report_is_and_what_to_try_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = demo.run
-    monkeypatch.setattr(demo, "run", lambda *given, **named: run(*given, **named, settings=QUICK, n_shown=1))
+    quick = {"settings": QUICK, "n_shown": 1}
+    monkeypatch.setattr(
+        demo, "run", lambda folder, options, **named: run(folder, replace(options, **quick), **named)
+    )
     done = CliRunner().invoke(app, ["demo", "-o", str(tmp_path / "out"), "--size", "200", "-j", "1"])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "out" / "report.html").exists()

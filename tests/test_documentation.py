@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -11,6 +10,9 @@ import pytest
 import typer.main
 
 from badac.cli.app import app
+from reproduction import readme
+from reproduction.command import app as reproduce
+from reproduction.marked import put
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -24,6 +26,17 @@ def commands():
                     yield pytest.param(line.partition("#")[0].strip(), id=f"{page.name}: {line[:60]}")
 
 
+def reproductions():
+    for page in PAGES:
+        for typed in re.findall(r'make reproduce ARGS="(.*?)"', page.read_text(encoding="utf-8")):
+            yield pytest.param(typed, id=f"{page.name}: {typed}")
+
+
+@pytest.mark.parametrize("typed", list(reproductions()))
+def test_the_reproduction_has_the_options_that_are_named(typed: str) -> None:
+    typer.main.get_command(reproduce).make_context("reproduce", shlex.split(typed))
+
+
 @pytest.mark.parametrize("line", list(commands()))
 def test_a_command_has_only_options_that_exist(line: str) -> None:
     verb, *words = shlex.split(line)[1:]
@@ -32,13 +45,22 @@ def test_a_command_has_only_options_that_exist(line: str) -> None:
     assert parsed.command.name == verb
 
 
+def test_every_place_for_measured_numbers_has_an_end() -> None:
+    places = [
+        (page, name)
+        for page in PAGES
+        for name in re.findall(r"<!-- (?!end )(.*?) -->", page.read_text(encoding="utf-8"))
+    ]
+    assert len(places) > 10
+    for page, name in places:
+        text = page.read_text(encoding="utf-8")
+        assert "12 nm" in put(text, name, "12 nm", page.name)
+
+
 def test_the_readme_has_the_blocks_that_the_script_fills() -> None:
-    spec = importlib.util.spec_from_file_location("readme", ROOT / "benchmarks" / "readme.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = module.glance((ROOT / "docs" / "paper.md").read_text(encoding="utf-8"))
-    filled = module.put(text, "glance", table)
+    table = readme.glance((ROOT / "docs" / "paper.md").read_text(encoding="utf-8"))
+    filled = put(text, "glance", table)
     assert table in filled
-    filled = module.put(filled, "throughput", "so fast")
+    filled = put(filled, "throughput", "so fast")
     assert "so fast" in filled and "## Citation" in filled

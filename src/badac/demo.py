@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.job import Found, Settings, learn, rank_file, read_training, write_results
+from badac.job import Found, RankOptions, Settings, learn, rank_file, read_training, write_results
 from badac.job.folder import output_folder
 from badac.job.simulated import Simulated, simulate, write_tables
 from badac.metrics import (
@@ -66,66 +66,69 @@ class Part:
     detection: DetectionSummary
 
 
+@dataclass(frozen=True)
+class DemoOptions:
+    """What may be chosen about the demonstration.
+
+    Attributes
+    ----------
+    seed : int
+        Of the generated data.
+    n_curves : int
+        Training and new curves.
+    n_jobs : int, optional
+        Threads.
+    settings : Settings, optional
+        Of the model; by default those that take a minute or two: one kind of class model, few folds.
+    n_shown : int
+        Objects that each report draws.
+    """
+
+    seed: int = 0
+    n_curves: int = 3000
+    n_jobs: int | None = -1
+    settings: Settings | None = None
+    n_shown: int = 20
+
+
 def run(
     folder: Path,
-    seed: int = 0,
-    n_curves: int = 3000,
+    options: DemoOptions = DemoOptions(),  # noqa: B008
     *,
     overwrite: bool = False,
-    n_jobs: int | None = -1,
-    settings: Settings | None = None,
-    n_shown: int = 20,
     step: Step = lambda words: nullcontext(),
 ) -> tuple[Part, ...]:
     """Generate the tables, learn, classify and rank; the folder holds the tables, the rankings and the reports."""
     with output_folder(folder, overwrite=overwrite) as working:
-        parts = tuple(
-            _run_part(
-                name, working / name, seed, n_curves, n_jobs, settings or quick_settings(seed), n_shown, step
-            )
-            for name in PARTS
-        )
+        parts = tuple(_run_part(name, working / name, options, step) for name in PARTS)
         write_whole(working / "report.html", report(parts).render())
     return parts
 
 
-def quick_settings(seed: int) -> Settings:
-    """Return settings that take a minute or two: one kind of class model, few folds."""
-    return Settings(class_model="population", seed=seed, folds=2)
-
-
-def _run_part(
-    name: str,
-    folder: Path,
-    seed: int,
-    n_curves: int,
-    n_jobs: int | None,
-    settings: Settings,
-    n_shown: int,
-    step: Step,
-) -> Part:
+def _run_part(name: str, folder: Path, options: DemoOptions, step: Step) -> Part:
+    settings = options.settings or Settings(class_model="population", seed=options.seed, folds=2)
     with step(f"Making noisy {name}"):
-        drawn = simulate(PARTS[name], size=n_curves, seed=seed)
+        drawn = simulate(PARTS[name], size=options.n_curves, seed=options.seed)
         folder.mkdir()
         write_tables(drawn, folder)
-    model = learn(read_training(folder / "train.parquet"), settings, n_jobs=n_jobs, step=step)
+    model = learn(read_training(folder / "train.parquet"), settings, n_jobs=options.n_jobs, step=step)
     with step(f"Ranking new {name}"):
         command = f"badac rank {name}/train.parquet {name}/new.parquet --class-model population --folds 2"
-        found = rank_file(model, folder / "new.parquet", n_shown=n_shown, command=command)
+        found = rank_file(
+            model, folder / "new.parquet", RankOptions(n_shown=options.n_shown, command=command)
+        )
         write_results(found, folder)
     with step("Asking a random forest that sees no error bars"):
-        return _judge(name, drawn, found, n_jobs, seed)
+        return _judge(name, drawn, found, options)
 
 
-def _judge(name: str, drawn: Simulated, found: Found, n_jobs: int | None, seed: int) -> Part:
+def _judge(name: str, drawn: Simulated, found: Found, options: DemoOptions) -> Part:
     from sklearn.ensemble import RandomForestClassifier
 
-    # The verdicts are in order of rank; the names of the objects say their rows.
-    rows = np.array([int(str(one).rpartition("-")[2]) for one in found.verdicts.ids])
-    place = np.argsort(rows)
+    place = np.argsort(found.ranking.objects)
     normal = ~drawn.is_anomaly
-    ours = found.verdicts.proba[place].astype(np.float64)[normal]
-    forest = RandomForestClassifier(_TREES, n_jobs=n_jobs, random_state=seed)
+    ours = found.ranking.proba[place].astype(np.float64)[normal]
+    forest = RandomForestClassifier(_TREES, n_jobs=options.n_jobs, random_state=options.seed)
     forest.fit(drawn.train.values, drawn.train_label)
     probability = {
         "badac": ours / ours.sum(axis=1, keepdims=True),
@@ -141,7 +144,7 @@ def _judge(name: str, drawn: Simulated, found: Found, n_jobs: int | None, seed: 
         probability,
         {who: classification_summary(label, p, classes) for who, p in probability.items()},
         detection_summary(
-            drawn.is_anomaly, found.verdicts.score[place], n_flagged=int(drawn.is_anomaly.sum())
+            drawn.is_anomaly, found.ranking.score[place], n_flagged=int(drawn.is_anomaly.sum())
         ),
     )
 

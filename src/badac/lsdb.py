@@ -11,6 +11,7 @@ with an empty partition, to learn what comes out, and gets an empty frame of the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,16 +23,39 @@ from badac.estimators import BADACClassifier
 from badac.partition import empty, judged
 
 
+@dataclass(frozen=True)
+class NestedColumns:
+    """Where the light curves are: the column of a catalogue, and the fields in it.
+
+    Attributes
+    ----------
+    nested : str
+        Column of nested tables.
+    time, flux, error : str
+        Its fields.
+    band : str or None
+        None if the light curves have none.
+    """
+
+    nested: str = "lc"
+    time: str = "time"
+    flux: str = "flux"
+    error: str = "flux_err"
+    band: str | None = "band"
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields by what they are in `badac.data.from_long`."""
+        found = {"time": self.time, "value": self.flux, "error": self.error}
+        return found | ({} if self.band is None else {"band": self.band})
+
+
 def judge_light_curves(
     frame: Any,
     model: BADACClassifier,
     *,
     bands: Sequence[str] | None = None,
-    nested: str = "lc",
-    time: str = "time",
-    flux: str = "flux",
-    error: str = "flux_err",
-    band: str | None = "band",
+    columns: NestedColumns = NestedColumns(),  # noqa: B008
     unknown_band: str = "raise",
     pvalues: bool = False,
 ) -> Any:
@@ -40,13 +64,13 @@ def judge_light_curves(
     Parameters
     ----------
     frame : NestedFrame or DataFrame
-        One row an object; column `nested` of nested-pandas' type, or of DataFrames. May be empty.
+        One row an object; a column of nested-pandas' type, or of DataFrames. May be empty.
     model : BADACClassifier
         Fitted on light curves at their own times.
     bands : sequence of str, optional
         Bands of the training, in its order (``Catalogue.bands``). Must be given if the light curves have a band.
-    nested, time, flux, error, band : str
-        Names of the column and of the fields in it; `band` None if there is none.
+    columns : NestedColumns
+        Names of the column and of the fields in it.
     unknown_band : {"raise", "drop"}
         What to do with a band that is not among `bands`.
     pvalues : bool
@@ -64,25 +88,23 @@ def judge_light_curves(
             "the model was fitted on a common grid: for light curves fit it on those of badac.data.from_long, or use "
             "badac.partition.judge for wide tables."
         )
-    if nested not in frame.columns:
+    if columns.nested not in frame.columns:
         raise ValueError(
-            f"the table has no column {nested!r} of light curves. Name it with nested=... Columns: "
+            f"the table has no column {columns.nested!r} of light curves. Name it with NestedColumns(nested=...). Columns: "
             f"{', '.join(str(name) for name in frame.columns)}."
         )
-    if band is not None and bands is None:
+    if columns.band is not None and bands is None:
         raise ValueError(
             "`bands` must be given, in the order of the training: the numbers of the bands depend on it. If the light curves "
-            "have none, pass band=None."
+            "have none, pass columns=NestedColumns(band=None)."
         )
-    fields = {"time": time, "value": flux, "error": error} | ({} if band is None else {"band": band})
-    flat = _flattened(frame[nested], list(fields.values()), nested)
+    flat = _flattened(frame[columns.nested], list(columns.fields.values()), columns.nested)
     nothing = empty(model, frame.index, pvalues=pvalues)
     if not len(flat):
         return nothing.reindex(frame.index) if len(frame) else nothing
     flat["object_row"] = flat.pop(_ROW)
-    columns: dict[str, str | None] = {**fields, "object": "object_row", "label": None}
-    columns.setdefault("band", None)
-    found = from_long(flat, columns=columns, bands=bands, unknown_band=unknown_band)
+    roles: dict[str, str | None] = {"band": None, **columns.fields, "object": "object_row", "label": None}
+    found = from_long(flat, columns=roles, bands=bands, unknown_band=unknown_band)
     out = judged(found.objects, model, pandas.Index(found.ids), pvalues=pvalues)
     out = out.reindex(np.arange(len(frame)))
     out.index = frame.index
@@ -104,8 +126,8 @@ def _flattened(column: Any, fields: Sequence[str], nested: str) -> Any:
     absent = [name for name in fields if name not in whole.columns]
     if absent:
         raise ValueError(
-            f"the light curves in {nested!r} have no field {absent[0]!r}. Name time, flux, error and band as they are called "
-            f"there: {', '.join(str(name) for name in whole.columns)}."
+            f"the light curves in {nested!r} have no field {absent[0]!r}. Name time, flux, error and band with "
+            f"NestedColumns as they are called there: {', '.join(str(name) for name in whole.columns)}."
         )
     out = whole[list(fields)].copy()
     out[_ROW] = np.asarray(whole.index, dtype=np.int64)

@@ -13,20 +13,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from badac.data.files import needs
 from badac.data.measurements import Measurements
 from badac.data.reading import bad_cells, error_columns
 from badac.estimators import BADACClassifier
-from badac.estimators.judgement import compares_with_left_out
-from badac.ranking import Ranking
+from badac.identity import identity
+from badac.verdicts import STANDARD, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -199,35 +197,18 @@ def judge(
 
 def judged(objects: Measurements, model: BADACClassifier, index: Any, *, pvalues: bool = False) -> Any:
     """Return the verdicts on objects as a frame with the given index (n,)."""
-    ranking = model.rank(objects)
-    if pvalues:
-        ranking = replace(ranking, pvalue=model.anomaly_pvalue(objects)[ranking.objects])
-    return _framed(ranking.take(np.argsort(ranking.objects)), model, index)
+    return model.verdicts(objects, pvalues=pvalues).to_frame(index)
 
 
 def empty(model: BADACClassifier, index: Any, *, pvalues: bool = False) -> Any:
     """Return the verdicts on no objects: the types of what `judge` returns."""
-    nothing = np.empty(0)
-    ranking = Ranking(
-        objects=np.empty(0, dtype=np.int64),
-        score=nothing,
-        anomaly_proba=None if model.anomaly_model_ is None else nothing,
-        label=model.classes_[:0],
-        label_proba=nothing,
-        pvalue=nothing if pvalues else None,
-        proba=np.empty((0, len(model.classes_))),
-    )
-    return _framed(ranking, model, index[:0])
+    return Verdicts.empty(model.classes_, asked_of(model, pvalues=pvalues)).to_frame(index[:0])
 
 
-def _framed(ranking: Ranking, model: BADACClassifier, index: Any) -> Any:
-    pandas = needs("pandas", "A table of verdicts")
-    columns = ranking.columns()
-    del columns["rank"], columns["object"]
-    assert ranking.proba is not None
-    for number, name in enumerate(model.classes_.tolist()):
-        columns[f"proba_{name}"] = ranking.proba[:, number]
-    return pandas.DataFrame(columns, index=index)
+def asked_of(model: BADACClassifier, *, pvalues: bool) -> tuple[str, ...]:
+    """Return the quantities of `badac.verdicts` that the verdicts of a model have."""
+    asked = (*STANDARD, "pvalue") if pvalues else STANDARD
+    return tuple(name for name in asked if name != "anomaly_proba" or model.anomaly_model_ is not None)
 
 
 def lean(model: BADACClassifier, *, pvalues: bool = True) -> BADACClassifier:
@@ -243,27 +224,18 @@ def lean(model: BADACClassifier, *, pvalues: bool = True) -> BADACClassifier:
         Whether p-values will be asked for.
     """
     check_is_fitted(model)
-    out = copy.copy(model)
-    if pvalues and not compares_with_left_out(model):
-        held_out = model._kept_back()
-        out._held_out = replace(held_out, learned=_without_training(held_out.learned))
-    return _without_training(out)
-
-
-def identity(model: BADACClassifier) -> str:
-    """Return a name that two models share if, and only if, they are fitted alike."""
-    learned = {name: value for name, value in vars(model).items() if name.endswith("_") and name != "record_"}
-    chosen = {name: value for name, value in model.get_params(deep=False).items() if name != "n_jobs"}
-    return str(joblib.hash((chosen, learned)))
-
-
-def _without_training(model: BADACClassifier) -> BADACClassifier:
-    out = copy.copy(model)
-    out.training_, out.training_label_ = model.training_[:0], model.training_label_[:0]
-    out._explaining = None
+    if pvalues:
+        model.prepare_pvalues()
+    out = copy.copy(model).adopt(model.fitted_.lean())
     # The engine runs as many of these at a time as there are cores.
     out.n_jobs = None
     return out
+
+
+def identity_of(model: BADACClassifier) -> str:
+    """Return a name that two models share if, and only if, they were made and fitted alike."""
+    chosen = {name: value for name, value in model.get_params(deep=False).items() if name != "n_jobs"}
+    return identity((chosen, getattr(model, "feature_names_in_", None), model.fitted_.identity))
 
 
 def _wanted(model: BADACClassifier, features: Sequence[str] | None, found: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""Ranking: what to look at first."""
+"""Ranking: what to look at first, a view of the verdicts sorted by score."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.calibration.pvalues import discoveries, expected_false_alarms
+from badac.verdicts import FloatArray, Verdicts
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _ROWS_SHOWN = 20
@@ -23,110 +23,84 @@ class Ranking:
 
     Attributes
     ----------
+    verdicts : Verdicts
+        What was found about them, in this order.
     objects : (n,) int
         Row of each object in the data that were ranked.
-    score : (n,)
-        Log odds of the anomaly, or minus the log evidence where there is no anomaly class; high = strange.
-    anomaly_proba : (n,) or None
-        Posterior probability of the anomaly.
-    label : (n,)
-        The known class that fits best.
-    label_proba : (n,)
-        Its probability among the known classes.
-    pvalue : (n,) or None
-        Share of known objects of the same class and noise that look at least as strange; only in a list with a stated
-        share of false alarms.
     fdr : float or None
-        That share.
+        Share of false alarms that the list may hold, if it is such a list.
     expected_false_alarms : float or None
-        How many normal objects such a list holds on average, at most.
-    proba : (n, k) or None
-        Probabilities of all known classes, columns in the order of the model's ``classes_``.
+        How many normal objects it holds on average, at most.
+    score, anomaly_proba, pvalue, label, label_proba, proba : (n,), properties
+        Columns of the verdicts. The score is what the model's ``score_meaning_`` says; `anomaly_proba` is None without an
+        anomaly class, `pvalue` where it was not asked for; `proba` is (n, k), in the order of the model's ``classes_``.
     """
 
+    verdicts: Verdicts
     objects: IntArray
-    score: FloatArray
-    anomaly_proba: FloatArray | None
-    label: npt.NDArray[Any]
-    label_proba: FloatArray
-    pvalue: FloatArray | None = None
     fdr: float | None = None
     expected_false_alarms: float | None = None
-    proba: FloatArray | None = None
 
     @classmethod
-    def of(
-        cls,
-        score: FloatArray,
-        anomaly_proba: FloatArray | None,
-        log_posterior: FloatArray,
-        classes: npt.NDArray[Any],
-    ) -> Ranking:
-        """Sort objects with these scores (n,), anomaly probabilities (n,) and log posteriors (n, k) of the `classes` (k,)."""
-        order = strangest_first(score)
-        best = log_posterior.argmax(axis=1)[order]
-        return cls(
-            objects=order,
-            score=score[order],
-            anomaly_proba=None if anomaly_proba is None else anomaly_proba[order],
-            label=classes[best],
-            label_proba=np.exp(log_posterior[order, best]),
-            proba=np.exp(log_posterior[order]),
-        )
+    def of(cls, verdicts: Verdicts) -> Ranking:
+        """Sort the verdicts on some objects; ties keep their order."""
+        order = strangest_first(verdicts.score)
+        return cls(verdicts.take(order), order)
 
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns in reading order."""
-        out: dict[str, npt.NDArray[Any]] = {
-            "rank": np.arange(1, len(self) + 1),
-            "object": self.objects,
-            "score": self.score,
-        }
-        if self.anomaly_proba is not None:
-            out["anomaly_proba"] = self.anomaly_proba
-        if self.pvalue is not None:
-            out["pvalue"] = self.pvalue
-        return out | {"class": self.label, "class_proba": self.label_proba}
+    def discoveries(self, fdr: float) -> Ranking:
+        """Return the list of objects of which on average at most the share `fdr` in (0, 1) are normal, by their p-values."""
+        pvalue = self.verdicts["pvalue"]
+        found = discoveries(pvalue, fdr)
+        listed = replace(self, fdr=fdr, expected_false_alarms=expected_false_alarms(pvalue, found))
+        return listed.take(np.flatnonzero(found))
+
+    def take(self, rows: Any) -> Ranking:
+        """Return some rows of the table, in the order given."""
+        return replace(self, verdicts=self.verdicts.take(rows), objects=self.objects[rows])
+
+    def head(self, n: int = 10) -> Ranking:
+        """Return the n strangest."""
+        return self.take(slice(0, n))
+
+    @property
+    def score(self) -> FloatArray:
+        return self.verdicts.score
+
+    @property
+    def anomaly_proba(self) -> FloatArray | None:
+        return self.verdicts.anomaly_proba
+
+    @property
+    def pvalue(self) -> FloatArray | None:
+        return self.verdicts.pvalue
+
+    @property
+    def label(self) -> npt.NDArray[Any]:
+        return self.verdicts.label
+
+    @property
+    def label_proba(self) -> FloatArray:
+        return self.verdicts.label_proba
+
+    @property
+    def proba(self) -> FloatArray:
+        return self.verdicts.proba
+
+    @property
+    def ids(self) -> npt.NDArray[Any]:
+        """(n,): names of the objects, or their rows where they have none."""
+        return self.verdicts.quantities.get("object", self.objects)
+
+    def columns(self, *, per_class: bool = False, first_rank: int = 1) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns in reading order; those of each class, ``proba_<class>``, only if asked for."""
+        rank = np.arange(first_rank, first_rank + len(self))
+        return {"rank": rank, "object": self.ids} | self.verdicts.columns(per_class=per_class)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame (needs the extra `io`)."""
         import pandas
 
         return pandas.DataFrame(self.columns())
-
-    def head(self, n: int = 10) -> Ranking:
-        """Return the n strangest."""
-        return self.take(np.arange(min(n, len(self))))
-
-    def take(self, rows: IntArray) -> Ranking:
-        """Return some rows of the table, in the order given."""
-        return replace(
-            self,
-            objects=self.objects[rows],
-            score=self.score[rows],
-            anomaly_proba=None if self.anomaly_proba is None else self.anomaly_proba[rows],
-            label=self.label[rows],
-            label_proba=self.label_proba[rows],
-            pvalue=None if self.pvalue is None else self.pvalue[rows],
-            proba=None if self.proba is None else self.proba[rows],
-        )
-
-    def discoveries(self, pvalue: FloatArray, fdr: float) -> Ranking:
-        """Return the list of objects of which on average at most the share `fdr` are normal.
-
-        Parameters
-        ----------
-        pvalue : (n,)
-            Of the objects, in the order of the data that were ranked.
-        fdr : float in (0, 1)
-        """
-        found = discoveries(pvalue, fdr)
-        listed = replace(
-            self,
-            pvalue=pvalue[self.objects],
-            fdr=fdr,
-            expected_false_alarms=expected_false_alarms(pvalue, found),
-        )
-        return listed.take(np.flatnonzero(found[self.objects]).astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.objects)

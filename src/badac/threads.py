@@ -1,8 +1,21 @@
-"""How many threads scikit-learn's ``n_jobs`` stands for."""
+"""Threads: how many scikit-learn's ``n_jobs`` stands for, and work on parts that gives the same answer for any number.
+
+NumPy, LAPACK and the compiled kernels let other threads run while they work. The parts are the same whatever the number of
+threads, so the results are too, to the last bit.
+"""
 
 from __future__ import annotations
 
 import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from itertools import chain, islice
+from typing import TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -15,3 +28,53 @@ def n_threads(n_jobs: int | None) -> int:
         )
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def in_order(work: Callable[[Part], Result], parts: Iterable[Part], n_threads: int = 1) -> Iterator[Result]:
+    """Yield ``work(part)`` for each part, in the order of the parts.
+
+    At most twice as many parts as there are threads are under way or waiting to be taken, so that memory does not grow with
+    their number.
+    """
+    if n_threads <= 1:
+        yield from map(work, parts)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for part in parts:
+            waiting.append(_begun(pool, work, part))
+            if len(waiting) >= 2 * n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _begun(pool: ThreadPoolExecutor, work: Callable[[Part], Result], part: Part) -> Future[Result]:
+    try:
+        # NumPy's error state is part of the context: each thread works in a copy of the caller's.
+        return pool.submit(copy_context().run, work, part)
+    except RuntimeError:
+        # The system gives no more threads: this one does the work.
+        done: Future[Result] = Future()
+        done.set_result(work(part))
+        return done
+
+
+def over_blocks(work: Callable[[Part, int], None], blocks: Iterable[Part], n_threads: int) -> None:
+    """Do `work` on every block, several of them at a time.
+
+    Parameters
+    ----------
+    work : callable
+        Takes a block and the number of threads that its own kernels may use; writes what it finds into arrays of the
+        caller, each block into rows of its own.
+    blocks : iterable
+        Taken as they are needed, so that few are in memory at a time.
+    n_threads : int
+        A single block gets all of them for its kernels.
+    """
+    rest = iter(blocks)
+    few = list(islice(rest, 2))
+    own, side_by_side = (n_threads, 1) if len(few) < 2 else (1, n_threads)
+    for _ in in_order(lambda block: work(block, own), chain(few, rest), side_by_side):
+        pass

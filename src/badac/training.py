@@ -1,11 +1,14 @@
-"""What all training objects together say: the pooled mean and scale of every point.
+"""The training set: labelled objects and what goes with them wherever something is learned from them.
 
-A class whose own members say too little of a point looks here: at what all classes show there.
+`TrainingSet` is what every step of learning takes: objects, labels, the noise, the pooled scales and the generator travel
+together. `TrainingScales` is what all training objects together say: the pooled mean and scale of every point, where a class
+looks whose own members say too little of a point.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +16,16 @@ import numpy.typing as npt
 from badac.data.measurements import Measurements
 from badac.data.units import reach_of
 from badac.data.validation import largest, smallest
+from badac.noise.model import Noise, noise_of_class
+from badac.registry import registered
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 _ROWS_PER_BLOCK = 4096  # block size
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class TrainingScales:
     """What all training objects together say of each point: where a class looks when its own members say too little.
@@ -68,6 +75,62 @@ class TrainingScales:
         fallback = float(np.median(known)) if known.size else 1.0
         scale = np.where(spread > 1e-12 * np.maximum(np.abs(centre), fallback), spread, fallback)
         return cls(centre, scale, *((lower, upper) if lower <= upper else (0.0, 0.0)), n_bands)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Labelled objects, with what everybody who learns from them needs.
+
+    Attributes
+    ----------
+    objects : Measurements
+        (n, m), in the units of the model.
+    label : (n,) int
+        Row of `classes` that each object belongs to.
+    classes : (k,)
+        Labels, sorted.
+    noise : Noise
+        How the measurements scatter, with nothing left open.
+    scales : TrainingScales
+        Of all training objects, also where the set is a part of them.
+    rng : numpy Generator
+        Of what is drawn while learning; shared by all parts of a set.
+    """
+
+    objects: Measurements
+    label: IntArray
+    classes: npt.NDArray[Any]
+    noise: Noise
+    scales: TrainingScales
+    rng: np.random.Generator
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def counts(self) -> IntArray:
+        """(k,): number of members of each class."""
+        return np.bincount(self.label, minlength=self.n_classes)
+
+    def members(self, number: int) -> Measurements:
+        """Return the objects of a class, in their order."""
+        return self.objects[self.label == number]
+
+    def noise_of(self, number: int) -> Noise:
+        """Return the noise that holds for a class."""
+        return noise_of_class(self.noise, number)
+
+    def take(self, rows: npt.NDArray[Any]) -> TrainingSet:
+        """Return a part of the objects, by a mask or by rows; classes, noise, scales and generator stay."""
+        return replace(self, objects=self.objects[rows], label=self.label[rows])
+
+    def with_generator(self, rng: np.random.Generator) -> TrainingSet:
+        """Return the same set for steps that draw from another generator."""
+        return replace(self, rng=rng)
 
 
 def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:

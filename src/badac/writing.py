@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def check_file(path: Path, what: str, *, overwrite: bool) -> None:
@@ -24,15 +28,37 @@ def check_file(path: Path, what: str, *, overwrite: bool) -> None:
         )
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file so that it is never seen half-written: under another name, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to write that is never seen half-written: it has another name until all of it is on the disk.
+
+    If the writing fails, or the machine, what was there before stays as it was.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-        temporary.replace(path)
-    finally:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+    if hasattr(
+        os, "O_DIRECTORY"
+    ):  # the new name is on the disk when the folder is; Windows sees to it by itself
+        folder = os.open(path.absolute().parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file, and the folders above it, so that it is never seen half-written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 def plain(value: object) -> object:

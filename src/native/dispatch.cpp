@@ -2,16 +2,15 @@
 
 #include <stdexcept>
 
+#include "simd.hpp"
+
 namespace badac {
 
 std::vector<const PairKernels*> available_pair_kernels() {
     std::vector<const PairKernels*> out;
 #ifdef BADAC_WITH_X86_LEVELS
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
-        out.push_back(pair_kernels_avx512());
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) out.push_back(pair_kernels_avx2());
+    if (baseline::cpu_has_avx512()) out.push_back(pair_kernels_avx512());
+    if (baseline::cpu_has_avx2()) out.push_back(pair_kernels_avx2());
 #endif
     out.push_back(pair_kernels_baseline());
     return out;

@@ -45,9 +45,14 @@ void without_gil(const Body& body) {
     if (stopped) throw nb::python_error();
 }
 
+// Objects in a block, given the multiply-adds that one takes: a few milliseconds of work, so that Ctrl-C is heard and threads end
+// together. Whole groups of 8, the most lanes that a kernel has.
+inline int64_t objects_per_block(double cost) { return std::clamp(int64_t(4e6 / std::max(cost, 1.0)) / 8, int64_t(1), int64_t(32)) * 8; }
+
 // Run work(first, last) on blocks of objects. `worker()` makes the work, once a thread: what it holds is that thread's own.
 template <class Worker>
-void over_objects(int64_t n, int64_t per_block, int n_threads, const Worker& worker) {
+void over_objects(int64_t n, double cost, int n_threads, const Worker& worker) {
+    const int64_t per_block = objects_per_block(cost);
     without_gil([&] {
         Blocks blocks((n + per_block - 1) / per_block, interrupted);
         blocks.run(n_threads, [&](Blocks& queue) {

@@ -1,6 +1,8 @@
 // The inner loops of the latent kernels, one object a lane. Compiled once per instruction set; see simd.hpp for the rules.
 #include "latent_kernel.hpp"
 
+#include <math.h>
+
 #include "latent_lanes.hpp"
 
 namespace badac {
@@ -74,14 +76,14 @@ struct Latent {
         }
     }
 
-    static void posterior(const LatentArrays& in, double* covariance, double* mean, double* log_det) {
+    static void posterior(const LatentArrays& in, int64_t first, int64_t last, double* covariance, double* mean, double* log_det) {
         const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
         VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], det;
-        for (int64_t start = 0; start < in.n; start += L) {
-            bring<RANK>(in, start, in.n, A, b);
+        for (int64_t start = first; start < last; start += L) {
+            bring<RANK>(in, start, last, A, b);
             meet<RANK>(in, 0, A, b, M, x);
             invert<RANK>(M, x, r, m, det);
-            for (int lane = 0; lane < L && start + lane < in.n; ++lane) {
+            for (int lane = 0; lane < L && start + lane < last; ++lane) {
                 const int64_t i = start + lane;
                 for (int e = 0; e < p; ++e) covariance[i * p + e] = M[e][lane];
                 for (int a = 0; a < r; ++a) mean[i * r + a] = m[a][lane];
@@ -90,62 +92,78 @@ struct Latent {
         }
     }
 
-    static void step(const LatentArrays& in, bool refresh, double threshold, uint8_t* near, double* scratch, double* vectors,
-                     double* evidence, double* sums) {
-        const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2, width = 1 + r + 2 * p;
-        const VecD few = broadcast<VecD>(threshold);
-        VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], log_det;
-        for (int64_t start = 0; start < in.n; start += L) {
-            uint8_t* mine = near + start / kGroup * in.k;
-            bring<RANK>(in, start, in.n, A, b);
+    static void step_shares(const LatentArrays& in, const StepArrays& step, int64_t first, int64_t last) {
+        const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
+        // What has a thousandth of the share that counts may have it after a few steps.
+        const VecD few = broadcast<VecD>(1e-3) * broadcast<VecD>(step.threshold);
+        VecD A[kPacked], b[kRank];
+        for (int64_t start = first; start < last; start += L) {
+            const int64_t vector = (start - step.origin) / L;
+            uint8_t* near = step.near + start / kGroup * in.k;
+            double *shares = step.shares + vector * in.k * L, *kept = step.objects + vector * (p + r) * L;
+            bring<RANK>(in, start, last, A, b);
+            for (int e = 0; e < p; ++e) store(kept + e * L, A[e]);
+            for (int a = 0; a < r; ++a) store(kept + (p + a) * L, b[a]);
             int64_t listed = 0;
             for (int64_t k = 0; k < in.k; ++k)
-                if (refresh || mine[k]) store(scratch + listed++ * L, match_of<RANK>(in, k, A, b));
-            if (refresh && start % kGroup == 0)
-                for (int64_t k = 0; k < in.k; ++k) mine[k] = 0;
-            const VecD found = normalise(scratch, listed);
+                if (step.refresh || near[k]) store(shares + listed++ * L, match_of<RANK>(in, k, A, b));
+            if (step.refresh && start % kGroup == 0)
+                for (int64_t k = 0; k < in.k; ++k) near[k] = 0;
+            const VecD found = normalise(shares, listed);
             double present[L];
             for (int lane = 0; lane < L; ++lane) {
-                present[lane] = start + lane < in.n ? 1.0 : 0.0;
-                if (start + lane < in.n) evidence[start + lane] = found[lane];
+                present[lane] = start + lane < last ? 1.0 : 0.0;
+                if (start + lane < last) step.evidence[start + lane] = found[lane];
             }
             const VecD counts = load<VecD>(present);
-            listed = 0;
-            for (int64_t k = 0; k < in.k; ++k) {
-                if (!refresh && !mine[k]) continue;
-                const VecD share = load<VecD>(scratch + listed++ * L) * counts;
-                // What has a thousandth of the share that counts may have it after a few steps.
-                if (refresh && lanes_set(greater(share, VecD(broadcast<VecD>(1e-3) * few)))) mine[k] = 1;
-                if (!lanes_set(greater(share, few))) continue;
-                const VecD w = select(greater(share, few), share, broadcast<VecD>(0.0));
-                meet<RANK>(in, k, A, b, M, x);
-                invert<RANK>(M, x, r, m, log_det);
-                double* to = vectors + k * width * L;
-                store(to, VecD(load<VecD>(to) + w));
-                double *first = to + L, *second = first + r * L, *spread = second + p * L;
-                int e = 0;
-                for (int a = 0; a < r; ++a) {
-                    const VecD weighted = w * m[a];
-                    store(first + a * L, VecD(load<VecD>(first + a * L) + weighted));
-                    for (int c = a; c < r; ++c, ++e) {
-                        const VecD covariance = w * M[e];
-                        store(spread + e * L, VecD(load<VecD>(spread + e * L) + covariance));
-                        store(second + e * L, VecD(load<VecD>(second + e * L) + fma(weighted, m[c], covariance)));
-                    }
+            // From the list to the components' own places, the last one first: none is overwritten before it has moved.
+            for (int64_t k = in.k - 1; k >= 0; --k) {
+                if (!step.refresh && !near[k]) continue;
+                const VecD share = load<VecD>(shares + --listed * L) * counts;
+                store(shares + k * L, share);
+                if (step.refresh && lanes_set(greater(share, few))) near[k] = 1;
+            }
+        }
+    }
+
+    static void step_sums(const LatentArrays& in, const StepArrays& step, int64_t k, int64_t first, int64_t last) {
+        const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2, width = 1 + r + 2 * p;
+        const VecD few = broadcast<VecD>(step.threshold);
+        double *count = step.sums + k * width * L, *mean = count + L, *second = mean + r * L, *spread = second + p * L;
+        VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], log_det;
+        for (int64_t start = first; start < last; start += L) {
+            const int64_t vector = (start - step.origin) / L;
+            if (!step.near[start / kGroup * in.k + k]) continue;
+            const VecD share = load<VecD>(step.shares + (vector * in.k + k) * L);
+            if (!lanes_set(greater(share, few))) continue;
+            const double* kept = step.objects + vector * (p + r) * L;
+            for (int e = 0; e < p; ++e) A[e] = load<VecD>(kept + e * L);
+            for (int a = 0; a < r; ++a) b[a] = load<VecD>(kept + (p + a) * L);
+            const VecD w = select(greater(share, few), share, broadcast<VecD>(0.0));
+            meet<RANK>(in, k, A, b, M, x);
+            invert<RANK>(M, x, r, m, log_det);
+            store(count, VecD(load<VecD>(count) + w));
+            int e = 0;
+            for (int a = 0; a < r; ++a) {
+                const VecD weighted = w * m[a];
+                store(mean + a * L, VecD(load<VecD>(mean + a * L) + weighted));
+                for (int c = a; c < r; ++c, ++e) {
+                    const VecD covariance = w * M[e];
+                    store(spread + e * L, VecD(load<VecD>(spread + e * L) + covariance));
+                    store(second + e * L, VecD(load<VecD>(second + e * L) + fma(weighted, m[c], covariance)));
                 }
             }
         }
-        for (int64_t e = 0; e < in.k * width; ++e)
-            for (int lane = 0; lane < L; ++lane) sums[e] += vectors[e * L + lane];
     }
 
-    static void left_out(const LatentArrays& in, const double* means, const double* count, double* scratch, double* evidence) {
+    static void left_out(const LatentArrays& in, const double* means, const double* count, int64_t first, int64_t last, double* scratch,
+                         double* evidence) {
         const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
         const VecD one = broadcast<VecD>(1.0), zero = broadcast<VecD>(0.0), half = broadcast<VecD>(0.5);
         double* match = scratch + in.k * L;
         VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], pulled[kRank], scatter[kRank * kRank], log_det;
-        for (int64_t start = 0; start < in.n; start += L) {
-            bring<RANK>(in, start, in.n, A, b);
+        for (int64_t start = first; start < last; start += L) {
+            bring<RANK>(in, start, last, A, b);
             for (int64_t k = 0; k < in.k; ++k) {
                 const VecD found = match_of<RANK>(in, k, A, b);
                 store(scratch + k * L, found), store(match + k * L, found);
@@ -184,7 +202,7 @@ struct Latent {
                 store(match + k * L, VecD(load<VecD>(match + k * L) + change));
             }
             const VecD found = normalise(match, in.k);
-            for (int lane = 0; lane < L && start + lane < in.n; ++lane) evidence[start + lane] = found[lane];
+            for (int lane = 0; lane < L && start + lane < last; ++lane) evidence[start + lane] = found[lane];
         }
     }
 };
@@ -210,44 +228,50 @@ void log_evidence(const LatentArrays& in, int64_t first, int64_t last, double* s
 #undef BADAC_CALL
 }
 
-void posterior(const LatentArrays& in, double* covariance, double* mean, double* log_det) {
-#define BADAC_CALL(R) Latent<R>::posterior(in, covariance, mean, log_det)
+void posterior(const LatentArrays& in, int64_t first, int64_t last, double* covariance, double* mean, double* log_det) {
+#define BADAC_CALL(R) Latent<R>::posterior(in, first, last, covariance, mean, log_det)
     BADAC_BY_RANK
 #undef BADAC_CALL
 }
 
-void step(const LatentArrays& in, bool refresh, double threshold, uint8_t* near, double* scratch, double* vectors, double* evidence,
-          double* sums) {
-#define BADAC_CALL(R) Latent<R>::step(in, refresh, threshold, near, scratch, vectors, evidence, sums)
+void step_shares(const LatentArrays& in, const StepArrays& step, int64_t first, int64_t last) {
+#define BADAC_CALL(R) Latent<R>::step_shares(in, step, first, last)
     BADAC_BY_RANK
 #undef BADAC_CALL
 }
 
-void left_out(const LatentArrays& in, const double* means, const double* count, double* scratch, double* evidence) {
-#define BADAC_CALL(R) Latent<R>::left_out(in, means, count, scratch, evidence)
+void step_sums(const LatentArrays& in, const StepArrays& step, int64_t component, int64_t first, int64_t last) {
+#define BADAC_CALL(R) Latent<R>::step_sums(in, step, component, first, last)
+    BADAC_BY_RANK
+#undef BADAC_CALL
+}
+
+void left_out(const LatentArrays& in, const double* means, const double* count, int64_t first, int64_t last, double* scratch,
+              double* evidence) {
+#define BADAC_CALL(R) Latent<R>::left_out(in, means, count, first, last, scratch, evidence)
     BADAC_BY_RANK
 #undef BADAC_CALL
 }
 
 // One point a lane here. A missing point (NaN value or infinite sigma) has no weight.
-void weigh(const double* values, const double* sigma, const double* mean, const double* psi, int64_t n, int64_t m, double* weight,
-           double* scaled, double* offset) {
+void weigh(const PointArrays& in, int64_t first, int64_t last) {
     constexpr double kLog2Pi = 1.83787706640934548356;
+    const int64_t m = in.m;
     const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0);
-    for (int64_t i = 0; i < n; ++i) {
+    for (int64_t i = first; i < last; ++i) {
         VecD chi = zero, product = one, exponent = zero, count = zero;
         for (int64_t j = 0; j < m; j += L) {
             const int64_t at = i * m + j;
             const int here = int(m - j < L ? m - j : L);
             VecD v, s, mu, extra;
             if (here == L) {
-                v = load<VecD>(values + at), s = load<VecD>(sigma + at), mu = load<VecD>(mean + j), extra = load<VecD>(psi + j);
+                v = load<VecD>(in.values + at), s = load<VecD>(in.sigma + at), mu = load<VecD>(in.mean + j), extra = load<VecD>(in.psi + j);
             } else {
                 double lanes[4][L];
                 for (int lane = 0; lane < L; ++lane) {
                     const bool inside = lane < here;
-                    lanes[0][lane] = inside ? values[at + lane] : 0.0, lanes[1][lane] = inside ? sigma[at + lane] : __builtin_inf();
-                    lanes[2][lane] = inside ? mean[j + lane] : 0.0, lanes[3][lane] = inside ? psi[j + lane] : 1.0;
+                    lanes[0][lane] = inside ? in.values[at + lane] : 0.0, lanes[1][lane] = inside ? in.sigma[at + lane] : HUGE_VAL;
+                    lanes[2][lane] = inside ? in.mean[j + lane] : 0.0, lanes[3][lane] = inside ? in.psi[j + lane] : 1.0;
                 }
                 v = load<VecD>(lanes[0]), s = load<VecD>(lanes[1]), mu = load<VecD>(lanes[2]), extra = load<VecD>(lanes[3]);
             }
@@ -262,19 +286,19 @@ void weigh(const double* values, const double* sigma, const double* mean, const 
             product = take_exponent<double>(VecD(product * select(seen, variance, one)), exponent);
             count = count + select(seen, one, zero);
             if (here == L) {
-                store(weight + at, w), store(scaled + at, pull);
+                store(in.weight + at, w), store(in.scaled + at, pull);
             } else {
-                for (int lane = 0; lane < here; ++lane) weight[at + lane] = w[lane], scaled[at + lane] = pull[lane];
+                for (int lane = 0; lane < here; ++lane) in.weight[at + lane] = w[lane], in.scaled[at + lane] = pull[lane];
             }
         }
         const VecD total = fma(exponent, broadcast<VecD>(kLog2), log_mantissa(product)) + fma(count, broadcast<VecD>(kLog2Pi), chi);
         double sum = 0.0;
         for (int lane = 0; lane < L; ++lane) sum += total[lane];
-        offset[i] = sum;
+        in.offset[i] = sum;
     }
 }
 
-const LatentKernels kTable = {log_match, log_evidence, posterior, step, left_out, weigh};
+const LatentKernels kTable = {L, log_match, log_evidence, posterior, step_shares, step_sums, left_out, weigh};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

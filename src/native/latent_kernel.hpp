@@ -9,7 +9,6 @@ namespace badac {
 
 constexpr int kMaxRank = 48;  // matrices of one group of objects stay on the stack
 constexpr int kGroup = 8;     // objects that share a list of near components; a multiple of every level's lanes
-constexpr int kMostLanes = 8;
 
 struct LatentArrays {
     int64_t n, k;
@@ -21,21 +20,44 @@ struct LatentArrays {
     const double* log_constant;        // (k,)
 };
 
+// One EM step, a stretch of objects at a time: their shares first, object by object, then the sums, component by component. A sum
+// runs over the objects in their order, whatever threads there are.
+struct StepArrays {
+    bool refresh;
+    double threshold;
+    uint8_t* near;     // (groups, k)
+    double* evidence;  // (n)
+    int64_t origin;    // the first object of the stretch; a multiple of kGroup
+    double* objects;   // (vectors of the stretch, p + r) vectors: A_i and b_i
+    double* shares;    // (vectors of the stretch, k) vectors; only those of near components are set
+    double* sums;      // (k, 1 + r + 2 p) vectors, zeros before the first stretch
+};
+
+struct PointArrays {
+    int64_t m;
+    const double *values, *sigma;  // (n, m)
+    const double *mean, *psi;      // (m)
+    double *weight, *scaled;       // (n, m)
+    double* offset;                // (n)
+};
+
+// Objects first <= i < last, first a multiple of the lanes.
 struct LatentKernels {
-    // Objects first <= i < last; out is (n, k).
+    int lanes;
+    // out is (n, k).
     void (*log_match)(const LatentArrays&, int64_t first, int64_t last, double* out);
     // Log of the sum of the matches over the components; out is (n,), scratch has room for k vectors.
     void (*log_evidence)(const LatentArrays&, int64_t first, int64_t last, double* scratch, double* out);
     // One component only, k = 1, log_constant unused: covariance (n, p), mean (n, r), log_det (n,) of M = A_i + Q.
-    void (*posterior)(const LatentArrays&, double* covariance, double* mean, double* log_det);
-    // One EM step; see latent_step in the twin. near is (groups, k). sums is (k, 1 + r + 2 p), zeros at the start.
-    void (*step)(const LatentArrays&, bool refresh, double threshold, uint8_t* near, double* scratch, double* vectors, double* evidence,
-                 double* sums);
-    // Evidence of members with their own shares of the components removed; see latent_left_out in the twin.
-    void (*left_out)(const LatentArrays&, const double* means, const double* count, double* scratch, double* evidence);
-    // Precision of each point, precision times residual (n, m) and their constant (n,); see weigh_points in the twin.
-    void (*weigh)(const double* values, const double* sigma, const double* mean, const double* psi, int64_t n, int64_t m, double* weight,
-                  double* scaled, double* offset);
+    void (*posterior)(const LatentArrays&, int64_t first, int64_t last, double* covariance, double* mean, double* log_det);
+    // See latent_step in the twin.
+    void (*step_shares)(const LatentArrays&, const StepArrays&, int64_t first, int64_t last);
+    void (*step_sums)(const LatentArrays&, const StepArrays&, int64_t component, int64_t first, int64_t last);
+    // Evidence of members with their own shares of the components removed; see latent_left_out in the twin. Scratch: 2 k vectors.
+    void (*left_out)(const LatentArrays&, const double* means, const double* count, int64_t first, int64_t last, double* scratch,
+                     double* evidence);
+    // Precision of each point, precision times residual and their constant; see weigh_points in the twin.
+    void (*weigh)(const PointArrays&, int64_t first, int64_t last);
 };
 
 const LatentKernels* latent_kernels_baseline();

@@ -1,5 +1,5 @@
 // Log evidence under noise of several Gaussian widths: single precision for all curves, double for those that matter.
-// Twin: mixture_logsumexp in badac/_kernels/mixture.py. Shapes are checked in badac/_kernels/mixture.py.
+// Twin: mixture_logsumexp in badac/_kernels/mixture.py. Shapes are checked in badac/_kernels/arguments.py.
 #include "mixture.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 constexpr double kHalfLog2Pi = 0.91893853320467274178, kLog2E = 1.44269504088896340736;
 // Curves this many nats below the best are left to single precision: 5e-5 of the sum each, known to a ten-thousandth.
 constexpr double kMatters = 10.0;
-constexpr int64_t kObjectsPerBlock = 16, kObjectsToSortFor = 64;
+constexpr int64_t kObjectsPerBlock = 16, kObjectsToSortFor = 64, kTilesPerCheck = 64;
 
 constexpr Levels<MixtureKernels> kLevels = BADAC_LEVELS(mixture_kernels);
 
@@ -35,21 +35,21 @@ struct Sorted {
     std::vector<double> d, d_sigma, y, y_sigma, log_weights, extra;
     std::vector<int64_t> skip;
 
-    Sorted(Arrays& in, int tile) : extra(size_t(in.m), 0.0) {
+    Sorted(Arrays& in, int tile, Poll& poll) : extra(size_t(in.m), 0.0) {
         if (in.n < kObjectsToSortFor) return;
         PairArrays pairs = in;
         pairs.extra = extra.data(), pairs.log_weights = nullptr, pairs.skip = nullptr;
         const int64_t sample = (std::clamp<int64_t>(in.k / 16, 1, 512) + tile - 1) / tile * tile;
-        const std::vector<int32_t> curves = similar_together(pairs, Units(pairs), sample, tile);
+        const std::vector<int32_t> curves = similar_together(pairs, Units(pairs, poll), sample, tile, poll);
         if (curves.empty()) return;
         const std::vector<int32_t> points = scattered(in.m), one{0};
         std::vector<int32_t> objects(static_cast<size_t>(in.n));
         std::iota(objects.begin(), objects.end(), 0);
-        d = taken(in.d, objects, points), in.d = d.data();
-        d_sigma = taken(in.d_sigma, in.d_sigma_shared ? one : objects, points), in.d_sigma = d_sigma.data();
-        y = taken(in.y, curves, points), in.y = y.data();
-        y_sigma = taken(in.y_sigma, in.y_sigma_shared ? one : curves, points), in.y_sigma = y_sigma.data();
-        if (in.log_weights) log_weights = taken(in.log_weights, curves, one), in.log_weights = log_weights.data();
+        d = taken(in.d, objects, points, poll), in.d = d.data();
+        d_sigma = taken(in.d_sigma, in.d_sigma_shared ? one : objects, points, poll), in.d_sigma = d_sigma.data();
+        y = taken(in.y, curves, points, poll), in.y = y.data();
+        y_sigma = taken(in.y_sigma, in.y_sigma_shared ? one : curves, points, poll), in.y_sigma = y_sigma.data();
+        if (in.log_weights) log_weights = taken(in.log_weights, curves, one, poll), in.log_weights = log_weights.data();
         if (in.skip) {
             std::vector<int64_t> place(curves.size());
             for (size_t i = 0; i < curves.size(); ++i) place[size_t(curves[i])] = int64_t(i);
@@ -65,11 +65,14 @@ struct Sorted {
         for (int64_t j = 0; j < m; ++j) out.push_back(int32_t(j * step % m));
         return out;
     }
-    static std::vector<double> taken(const double* from, const std::vector<int32_t>& rows, const std::vector<int32_t>& columns) {
+    static std::vector<double> taken(const double* from, const std::vector<int32_t>& rows, const std::vector<int32_t>& columns,
+                                     Poll& poll) {
         std::vector<double> out;
         out.reserve(rows.size() * columns.size());
-        for (const int32_t row : rows)
+        for (const int32_t row : rows) {
+            if (out.size() % (columns.size() * kCurvesPerPoll) == 0) poll.check();
             for (const int32_t column : columns) out.push_back(from[int64_t(row) * int64_t(columns.size()) + column]);
+        }
         return out;
     }
 };
@@ -115,23 +118,31 @@ struct Packed {
     std::vector<double> centre, unit, least;  // (m): least is the smallest curve variance, in units
     AlignedVector<float> data;
 
-    Packed(const Arrays& in, int tile_) : n_tiles((in.k + tile_ - 1) / tile_), tile(tile_), centre(in.m), unit(in.m), least(in.m) {
-        for (int64_t j = 0; j < in.m; ++j) {
-            double sum = 0.0, largest = 0.0, smallest = std::numeric_limits<double>::infinity();
-            for (int64_t i = 0; i < in.k; ++i) sum += in.y[i * in.m + j];
-            centre[j] = sum / double(in.k);
-            for (int64_t i = 0; i < in.k; ++i) {
-                largest = std::max(largest, std::fabs(in.y[i * in.m + j] - centre[j]));
+    Packed(const Arrays& in, int tile_, Poll& poll)
+        : n_tiles((in.k + tile_ - 1) / tile_), tile(tile_), centre(size_t(in.m), 0.0), unit(size_t(in.m)), least(size_t(in.m)) {
+        std::vector<double> largest(size_t(in.m), 0.0), smallest(size_t(in.m), std::numeric_limits<double>::infinity());
+        for (int64_t i = 0; i < in.k; ++i) {
+            if (i % kCurvesPerPoll == 0) poll.check();
+            for (int64_t j = 0; j < in.m; ++j) centre[j] += in.y[i * in.m + j];
+        }
+        for (double& middle : centre) middle /= double(in.k);
+        for (int64_t i = 0; i < in.k; ++i) {
+            if (i % kCurvesPerPoll == 0) poll.check();
+            for (int64_t j = 0; j < in.m; ++j) {
                 const double sigma = in.y_sigma[in.y_sigma_shared ? j : i * in.m + j];
-                smallest = std::min(smallest, sigma), largest = std::max(largest, sigma);
+                largest[j] = std::max({largest[j], std::fabs(in.y[i * in.m + j] - centre[j]), sigma});
+                smallest[j] = std::min(smallest[j], sigma);
             }
+        }
+        for (int64_t j = 0; j < in.m; ++j) {
             // A power of two, so that scaling costs no digit.
-            unit[j] = largest > 0.0 ? std::ldexp(1.0, int(std::ceil(std::log2(largest)))) : 1.0;
-            least[j] = (smallest / unit[j]) * (smallest / unit[j]);
+            unit[j] = largest[j] > 0.0 ? std::ldexp(1.0, int(std::ceil(std::log2(largest[j])))) : 1.0;
+            least[j] = (smallest[j] / unit[j]) * (smallest[j] / unit[j]);
         }
         const int64_t rows = in.y_sigma_shared ? 1 : 2;
         data.assign(size_t(n_tiles * in.m * rows * tile), 0.0f);
-        for (int64_t t = 0; t < n_tiles; ++t)
+        for (int64_t t = 0; t < n_tiles; ++t) {
+            poll.check();
             for (int64_t j = 0; j < in.m; ++j)
                 for (int l = 0; l < tile; ++l) {
                     const int64_t i = std::min(t * tile + l, in.k - 1);
@@ -142,10 +153,12 @@ struct Packed {
                         at[tile] = float(sigma * sigma);
                     }
                 }
+        }
     }
 };
 
-double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, int64_t object, std::vector<float>& scores) {
+double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, int64_t object, std::vector<float>& scores,
+                Blocks& queue) {
     const double* d = in.d + object * in.m;
     const double* d_sigma = in.d_sigma + (in.d_sigma_shared ? 0 : object * in.m);
     Careful careful;
@@ -203,6 +216,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     double best = lowest;
     scores.resize(size_t(packed.n_tiles * packed.tile));
     for (int64_t t = 0; t < packed.n_tiles; ++t) {
+        if (t % kTilesPerCheck == 0) queue.check();
         float* out = scores.data() + t * packed.tile;
         // Given up, whatever their weight: all of them together are less than 1e-8 of the sum.
         const double cut = std::isfinite(best) ? best - heaviest - given_up : -3e38;
@@ -224,6 +238,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     std::vector<double> exact;
     std::vector<double> rest;
     for (int64_t i = 0; i < in.k; ++i) {
+        if (i % kCurvesPerPoll == 0) queue.check();
         const double w = weight(i);
         if (w == lowest) continue;
         const double guess = double(scores[size_t(i)]) + w;
@@ -260,16 +275,15 @@ void bind_mixture(nb::module_& m) {
             const Choice choice(in, log_weights, skip);
             const MixtureKernels& kernels = choose(kLevels, level);
             without_gil([&] {
-                const Sorted sorted(in, kernels.tile);
-                const Packed packed(in, kernels.tile);
+                Poll poll(interrupted);
+                const Sorted sorted(in, kernels.tile, poll);
+                const Packed packed(in, kernels.tile, poll);
                 Blocks blocks((in.n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
                 blocks.run(n_threads, [&](Blocks& queue) {
                     std::vector<float> scores;
                     for (int64_t block; queue.next(block);)
-                        for (int64_t i = block * kObjectsPerBlock; i < std::min(in.n, (block + 1) * kObjectsPerBlock); ++i) {
-                            queue.check();
-                            out.data()[i] = evidence(in, packed, kernels, i, scores);
-                        }
+                        for (int64_t i = block * kObjectsPerBlock; i < std::min(in.n, (block + 1) * kObjectsPerBlock); ++i)
+                            out.data()[i] = evidence(in, packed, kernels, i, scores, queue);
                 });
             });
         },

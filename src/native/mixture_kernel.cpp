@@ -1,6 +1,8 @@
 // Compiled once per instruction set; see mixture_kernel.hpp for what is computed.
 #include "mixture_kernel.hpp"
 
+#include <math.h>
+
 #include "vmath.hpp"
 
 namespace badac {
@@ -34,7 +36,7 @@ BADAC_INLINE VecF inverse_root(const VecF& x) {
     return guess * fma(half, guess, broadcast<VecF>(1.5f));
 #else
     VecF y = x;
-    for (int i = 0; i < kLanes; ++i) y[i] = 1.0f / __builtin_sqrtf(x[i]);
+    for (int i = 0; i < kLanes; ++i) y[i] = 1.0f / sqrtf(x[i]);
     return y;
 #endif
 }
@@ -110,7 +112,7 @@ bool score_own(const MixtureObject& object, const MixtureWidths& widths, const f
         const float* row = tile + int64_t(object.point[i]) * 2 * kTile;
         const float* coefficient = object.coefficient + int64_t(i) * 2;
         const VecF value = broadcast<VecF>(object.value[i]), norm = broadcast<VecF>(coefficient[1]);
-        VecF square[kVectors], curve[kVectors], widest[kVectors], bracket[kVectors];
+        VecF square[kVectors], curve[kVectors], widest[kVectors] = {}, bracket[kVectors] = {};
         for (int v = 0; v < kVectors; ++v) {
             const VecF r = value - load<VecF>(row + v * kLanes);
             square[v] = half * r * r;
@@ -149,7 +151,7 @@ BADAC_INLINE VecD root(const VecD& x) {
     return (VecD)_mm256_sqrt_pd((__m256d)x);
 #else
     VecD y = x;
-    for (int i = 0; i < Simd<double>::lanes; ++i) y[i] = __builtin_sqrt(x[i]);
+    for (int i = 0; i < Simd<double>::lanes; ++i) y[i] = sqrt(x[i]);
     return y;
 #endif
 }

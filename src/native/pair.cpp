@@ -339,13 +339,14 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
                 const Use& use, const Finish& finish) {
     PairReport total;
     if (in.n == 0) return total;
-    const Units units(in);
+    Poll poll(options.interrupted);
+    const Units units(in, poll);
     const int64_t objects = objects_per_block(in, options), curves = curves_per_block(in, options);
     CurveOrder order;
     int64_t sample = 0;
     if (!only_double && options.screen && in.n >= 4 * kWidestTile) {
         sample = round_up(std::clamp<int64_t>(in.k / 16, 1, 512), curves);
-        order.curves = similar_together(in, units, sample, kWidestTile);
+        order.curves = similar_together(in, units, sample, kWidestTile, poll);
         if (order.curves.empty()) sample = 0;
         order.places.resize(order.curves.size());
         for (size_t i = 0; i < order.curves.size(); ++i) order.places[size_t(order.curves[i])] = int32_t(i);
@@ -361,8 +362,10 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
             for (int64_t c = 0; c < sample / curves; ++c)
                 worker.score(c, true, [&](Span<Pack> packs) { worker.find_reference(packs); });
             for (int64_t c = 0; c * curves < in.k; ++c) {
-                queue.check();
-                worker.score(c, false, [&](Span<Pack> packs) { use(worker, packs, report); });
+                worker.score(c, false, [&](Span<Pack> packs) {
+                    queue.check();
+                    use(worker, packs, report);
+                });
             }
             finish(worker);
         }

@@ -1,5 +1,5 @@
 // All pairs of objects and curves: log matches, or their log-sum over the curves (paper eq. 7).
-// The twins are pair_log_match and pair_logsumexp in badac/_kernels/reference.py; how it is done is in README.md.
+// The twins are pair_log_match and pair_logsumexp in badac/_kernels/pairs.py; how it is done is in README.md.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -75,8 +75,9 @@ class Directions {
 };
 
 // Halve [begin, end) at the median of its widest direction until leaves remain.
-void cut(int32_t* begin, int32_t* end, const std::vector<float>& along, int64_t leaf) {
+void cut(int32_t* begin, int32_t* end, const std::vector<float>& along, int64_t leaf, Poll& poll) {
     while (end - begin > leaf) {
+        poll.check();
         int widest = 0;
         float width = -1.0f;
         for (int v = 0; v < kDirections; ++v) {
@@ -94,21 +95,24 @@ void cut(int32_t* begin, int32_t* end, const std::vector<float>& along, int64_t 
             const float x = along[size_t(a) * kDirections + size_t(widest)], z = along[size_t(b) * kDirections + size_t(widest)];
             return x < z || (x == z && a < b);
         });
-        cut(begin, middle, along, leaf);
+        cut(begin, middle, along, leaf, poll);
         begin = middle;
     }
 }
 
 }  // namespace
 
-std::vector<int32_t> similar_together(const PairArrays& in, const Units& units, int64_t n_sample, int64_t leaf) {
+std::vector<int32_t> similar_together(const PairArrays& in, const Units& units, int64_t n_sample, int64_t leaf, Poll& poll) {
     if (in.k < 4 * std::max(n_sample, leaf) || in.k > INT32_MAX) return {};
     const Directions directions(in, units);
     std::vector<float> along(size_t(in.k * kDirections));
-    for (int64_t c = 0; c < in.k; ++c) directions.project(c, &along[size_t(c * kDirections)]);
+    for (int64_t c = 0; c < in.k; ++c) {
+        if (c % kCurvesPerPoll == 0) poll.check();
+        directions.project(c, &along[size_t(c * kDirections)]);
+    }
     std::vector<int32_t> sorted(size_t(in.k)), order;
     std::iota(sorted.begin(), sorted.end(), 0);
-    cut(sorted.data(), sorted.data() + in.k, along, leaf);
+    cut(sorted.data(), sorted.data() + in.k, along, leaf, poll);
 
     // Every step-th of the sorted curves first, then the rest.
     const int64_t step = in.k / n_sample;

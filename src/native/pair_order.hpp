@@ -9,6 +9,6 @@ namespace badac {
 
 // An order of all curves. The first `n_sample` are spread over all of them, so that every object meets a good match early; the
 // others are leaves of a tree of median cuts along the principal directions of a sample. Empty if the curves are too few.
-std::vector<int32_t> similar_together(const PairArrays& arrays, const Units& units, int64_t n_sample, int64_t leaf);
+std::vector<int32_t> similar_together(const PairArrays& arrays, const Units& units, int64_t n_sample, int64_t leaf, Poll& poll);
 
 }  // namespace badac

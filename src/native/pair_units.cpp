@@ -30,13 +30,14 @@ double typical_sigma(const double* sigma, const double* value, bool shared, int6
 
 }  // namespace
 
-Units::Units(const PairArrays& in) : padded((in.m + kRowStep - 1) / kRowStep * kRowStep) {
+Units::Units(const PairArrays& in, Poll& poll) : padded((in.m + kRowStep - 1) / kRowStep * kRowStep) {
     const size_t m = size_t(in.m);
     std::vector<double> s_low(m, kInfinity), s_high(m, 0.0);
     y_low.assign(m, kInfinity);
     y_high.assign(m, -kInfinity);
     for (int64_t c = 0; c < in.k; ++c) {
         const double* y = in.y + c * in.m;
+        if (c % kCurvesPerPoll == 0) poll.check();
         for (size_t j = 0; j < m; ++j) {
             y_low[j] = y[j] < y_low[j] ? y[j] : y_low[j];
             y_high[j] = y[j] > y_high[j] ? y[j] : y_high[j];
@@ -44,6 +45,7 @@ Units::Units(const PairArrays& in) : padded((in.m + kRowStep - 1) / kRowStep * k
     }
     for (int64_t c = 0; c < (in.y_sigma_shared ? 1 : in.k); ++c) {
         const double* s = in.y_sigma + c * in.m;
+        if (c % kCurvesPerPoll == 0) poll.check();
         for (size_t j = 0; j < m; ++j) {
             const double size = std::fabs(s[j]);
             s_low[j] = size < s_low[j] ? size : s_low[j];

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "pair.hpp"
+#include "threads.hpp"
 
 namespace badac {
+
+constexpr int64_t kCurvesPerPoll = 256;  // between looks at the clock while all curves are gone through
 
 // log2 |x| from the bits, linear between powers of two: below by at most 0.0861, never above. Zero gives -1023, infinity 1024.
 inline double log2_below(double x) {
@@ -21,7 +24,7 @@ inline double log2_below(double x) {
 inline double log2_above(double x) { return log2_below(x) + 0.0861; }
 
 struct Units {
-    explicit Units(const PairArrays& arrays);
+    Units(const PairArrays& arrays, Poll& poll);
 
     int64_t padded;                           // points, rounded up to a multiple of kRowStep
     std::vector<int> exponent;                // (m) the unit of a point is 2^exponent

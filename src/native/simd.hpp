@@ -31,6 +31,18 @@
 namespace badac {
 namespace BADAC_LEVEL {
 
+#ifdef BADAC_WITH_X86_LEVELS  // what the CPU has; levels above the baseline are only built by compilers that can ask
+inline bool cpu_has_avx2() {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+inline bool cpu_has_avx512() {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
 #if defined(BADAC_VECTOR_BYTES)
 constexpr int kBytes = BADAC_VECTOR_BYTES;
 #elif defined(__AVX512F__)

@@ -1,7 +1,8 @@
 // Blocks of work on several threads, with one rule: what a block computes never depends on which thread took it.
 //
 // The calling thread works too, and is the only one that polls (for Ctrl-C); the others look at a flag. Threads live as long as
-// the call, so a process that forks between calls is safe.
+// the call, so a process that forks between calls is safe. Where the system has no thread left to give (a container's limit on
+// processes, no memory for a stack), those that did start do all the work: the calling one at least.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -17,11 +18,29 @@ namespace badac {
 
 struct Interrupted {};
 
+// Asks `stop` every 100 ms or so whether to go on. For one thread.
+class Poll {
+  public:
+    explicit Poll(std::function<bool()> stop) : stop_(std::move(stop)), last_(Clock::now()) {}
+
+    // To be called every few milliseconds of work; throws `Interrupted` if the work should stop.
+    void check() {
+        const auto now = Clock::now();
+        if (now - last_ < std::chrono::milliseconds(100)) return;
+        last_ = now;
+        if (stop_ && stop_()) throw Interrupted{};
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    std::function<bool()> stop_;
+    Clock::time_point last_;
+};
+
 class Blocks {
   public:
-    // `poll` is called on the calling thread every 100 ms or so; true means stop.
-    Blocks(int64_t n_blocks, std::function<bool()> poll)
-        : n_blocks_(n_blocks), poll_(std::move(poll)), caller_(std::this_thread::get_id()), last_(Clock::now()) {}
+    Blocks(int64_t n_blocks, std::function<bool()> stop)
+        : n_blocks_(n_blocks), poll_(std::move(stop)), caller_(std::this_thread::get_id()) {}
 
     // The next block, or false when none is left.
     bool next(int64_t& block) {
@@ -30,35 +49,41 @@ class Blocks {
         return block < n_blocks_;
     }
 
-    // To be called every few milliseconds of work; throws `Interrupted` if the work should stop.
+    // As `Poll::check`, on any of the threads.
     void check() {
         if (stop_.load(std::memory_order_relaxed)) throw Interrupted{};
-        if (std::this_thread::get_id() != caller_) return;
-        const auto now = Clock::now();
-        if (now - last_ < std::chrono::milliseconds(100)) return;
-        last_ = now;
-        if (poll_ && poll_()) {
-            stop_ = true;
-            throw Interrupted{};
+        if (std::this_thread::get_id() == caller_) poll_.check();
+    }
+
+    // Blocks are handed out in order, so a block may wait until all of the first `blocks` are finished: somebody is at work on
+    // them. Where blocks wait, each says when it has finished.
+    void finished() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        ++finished_;
+        changed_.notify_all();
+    }
+    void wait_for(int64_t blocks) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (finished_ < blocks) {
+            changed_.wait_for(lock, kWait);
+            lock.unlock();
+            check();
+            lock.lock();
         }
     }
 
     // Run `body(blocks)` on n_threads threads, this one included; the first exception is rethrown here.
     void run(int n_threads, const std::function<void(Blocks&)>& body) {
-        if (int64_t(n_threads) > n_blocks_) n_threads = n_blocks_ > 1 ? int(n_blocks_) : 1;
-        running_ = n_threads - 1;
+        const int64_t n_others = (n_threads < n_blocks_ ? n_threads : n_blocks_) - 1;
         std::vector<std::thread> others;
-        for (int t = 1; t < n_threads; ++t)
-            others.emplace_back([&] {
-                guarded(body);
-                std::lock_guard<std::mutex> lock(mutex_);
-                --running_;
-                done_.notify_all();
-            });
+        if (n_others > 0) others.reserve(size_t(n_others));
+        while (int64_t(others.size()) < n_others && start(others, body)) {
+        }
         guarded(body);
         {
             std::unique_lock<std::mutex> lock(mutex_);
-            while (!done_.wait_for(lock, std::chrono::milliseconds(50), [&] { return running_ == 0; })) {
+            while (running_ > 0) {
+                changed_.wait_for(lock, kWait);
                 lock.unlock();
                 try {
                     check();
@@ -73,8 +98,27 @@ class Blocks {
     }
 
   private:
-    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::milliseconds kWait{50};
 
+    // False if the system gives no thread: std::system_error, or std::bad_alloc.
+    bool start(std::vector<std::thread>& others, const std::function<void(Blocks&)>& body) {
+        count(+1);
+        try {
+            others.emplace_back([&] {
+                guarded(body);
+                count(-1);
+            });
+            return true;
+        } catch (const std::exception&) {
+            count(-1);
+            return false;
+        }
+    }
+    void count(int change) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        running_ += change;
+        changed_.notify_all();
+    }
     void guarded(const std::function<void(Blocks&)>& body) {
         try {
             body(*this);
@@ -86,17 +130,18 @@ class Blocks {
         std::lock_guard<std::mutex> lock(mutex_);
         if (!failure_) failure_ = failure;
         stop_ = true;
+        changed_.notify_all();
     }
 
     int64_t n_blocks_;
-    std::function<bool()> poll_;
+    Poll poll_;
     std::thread::id caller_;
-    Clock::time_point last_;
     std::atomic<int64_t> next_{0};
     std::atomic<bool> stop_{false};
     std::mutex mutex_;
-    std::condition_variable done_;
+    std::condition_variable changed_;
     int running_ = 0;
+    int64_t finished_ = 0;
     std::exception_ptr failure_;
 };
 

@@ -13,8 +13,6 @@
 namespace badac {
 namespace {
 
-constexpr int64_t kObjectsPerBlock = 64;
-
 constexpr Levels<WidthsKernels> kLevels = BADAC_LEVELS(widths_kernels);
 
 // The model with its factors turned, so that points lie side by side.
@@ -50,8 +48,8 @@ struct Model {
 
 // Run body(object, work) on one object after the other.
 template <class Body>
-void run(int64_t n, int64_t work_size, const Body& body) {
-    over_objects(n, kObjectsPerBlock, 1, [&] {
+void run(int64_t n, double cost, int n_threads, int64_t work_size, const Body& body) {
+    over_objects(n, cost, n_threads, [&] {
         return [&, work = AlignedVector<double>(size_t(work_size))](int64_t first, int64_t last) mutable {
             for (int64_t i = first; i < last; ++i) body(i, work.data());
         };
@@ -66,33 +64,37 @@ void bind_widths(nb::module_& m) {
     m.def(
         "widths_posterior",
         [](Output weight, Output squared, const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi,
-           const Vector& share, const Vector& scale, int max_steps, double tolerance, const std::string& level) {
+           const Vector& share, const Vector& scale, int max_steps, double tolerance, int n_threads,
+           const std::string& level) {
             const WidthsKernels& kernels = choose(kLevels, level);
             const Model model(residual, sigma, factors, psi, share, scale, kernels.group);
             require(weight.size() == residual.size() && squared.size() == residual.size(), "the results do not fit residual");
             const int64_t width = model.in.m;
-            run(int64_t(residual.shape(0)), kernels.posterior_work(model.in), [&](int64_t i, double* work) {
+            const double packed = 0.5 * model.in.r * (model.in.r + 1.0);
+            const double cost = double(max_steps) * (double(width) * (20.0 * model.in.n_widths + 2.0 * packed) + 2.0 * packed * model.in.r);
+            run(int64_t(residual.shape(0)), cost, n_threads, kernels.posterior_work(model.in), [&](int64_t i, double* work) {
                 kernels.posterior(model.in, residual.data() + i * width, sigma.data() + i * width, max_steps, tolerance, work,
                                   weight.data() + i * width, squared.data() + i * width);
             });
         },
         "weight"_a, "squared"_a, "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "max_steps"_a, "tolerance"_a,
-        "level"_a);
+        "n_threads"_a, "level"_a);
     m.def(
         "widths_log_likelihood",
         [](Output out, const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi, const Vector& share,
-           const Vector& scale, const Cube& positions, const std::string& level) {
+           const Vector& scale, const Cube& positions, int n_threads, const std::string& level) {
             const WidthsKernels& kernels = choose(kLevels, level);
             const Model model(residual, sigma, factors, psi, share, scale, kernels.group);
             const int64_t count = int64_t(positions.shape(1)), r = model.in.r, width = model.in.m;
             require(positions.shape(0) == residual.shape(0) && int64_t(positions.shape(2)) == r, "positions do not fit residual");
             require(count >= 1 && out.size() == residual.shape(0) * size_t(count), "out does not fit positions");
-            run(int64_t(residual.shape(0)), kernels.likelihood_work(model.in, count), [&](int64_t i, double* work) {
+            const double cost = double(width * count) * (double(r) + 20.0 * model.in.n_widths);
+            run(int64_t(residual.shape(0)), cost, n_threads, kernels.likelihood_work(model.in, count), [&](int64_t i, double* work) {
                 kernels.log_likelihood(model.in, residual.data() + i * width, sigma.data() + i * width, positions.data() + i * count * r,
                                        count, work, out.data() + i * count);
             });
         },
-        "out"_a, "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "positions"_a, "level"_a);
+        "out"_a, "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "positions"_a, "n_threads"_a, "level"_a);
 }
 
 }  // namespace badac

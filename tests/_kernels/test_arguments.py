@@ -1,4 +1,4 @@
-"""What the kernels refuse, and in which words: both implementations see their arguments through the same door."""
+"""What the kernels of pairs refuse, and in which words: every backend sees its arguments through the same door."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from badac import _kernels
-from badac._kernels import reference
 
 ONES = {"d": np.ones((2, 3)), "d_sigma": np.ones((2, 3)), "y": np.ones((4, 3)), "y_sigma": np.ones((4, 3))}
 BROKEN = {"y": np.ones((4, 3)), "y_sigma": np.ones((4, 3))}
@@ -14,7 +13,7 @@ BROKEN["y"][2, 1] = np.nan
 BROKEN["y_sigma"][3, 0] = np.inf
 
 
-@pytest.mark.parametrize("kernel", [_kernels.pair_logsumexp, reference.pair_logsumexp])
+@pytest.mark.parametrize("backend", [_kernels.backend, _kernels.NUMPY], ids=["in use", "definition"])
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -45,9 +44,9 @@ BROKEN["y_sigma"][3, 0] = np.inf
         ({"n_threads": 0}, "`n_threads` must be at least 1: got 0"),
     ],
 )
-def test_refused(kernel: object, changes: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        kernel(**{**ONES, **changes})
+def test_refused(backend: _kernels.Backend, changes: dict[str, object], message: str) -> None:
+    with _kernels.using(backend), pytest.raises(ValueError, match=message):
+        _kernels.pair_logsumexp(**{**ONES, **changes})
 
 
 def test_one_row_of_sigma_may_be_a_vector() -> None:

@@ -1,10 +1,6 @@
-"""Every way the core can take, against the definition in extended precision and against the NumPy twin."""
+"""Every way the core can take with pairs, against the definition in extended precision and against the NumPy twin."""
 
 from __future__ import annotations
-
-import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -12,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pair_cases import CASES, Arguments, case_and_definition, definition, rounding_scale
 
-from badac._kernels import reference
+from badac._kernels import NUMPY, Backend, pair_log_match, pair_logsumexp, using
 from badac._kernels.arguments import Pairs
 
 compiled = pytest.importorskip("badac._kernels.compiled", reason="the core is not built here")
 
+core = compiled.COMPILED
 LEVELS = compiled.levels()
 CHOICES: dict[str, dict[str, object]] = {
     "as it is": {},
@@ -40,9 +37,18 @@ def assert_follows(found: np.ndarray, exact: np.ndarray, arguments: Arguments) -
 def run(arguments: Arguments, **choices: object) -> np.ndarray:
     names = ("d", "d_sigma", "y", "y_sigma")
     pairs = Pairs.of(*(arguments[name] for name in names), arguments.get("extra_variance", 0.0))
-    return compiled.pair_logsumexp_with(
-        pairs, log_weights=arguments.get("log_weights"), skip=arguments.get("skip"), **choices
-    )[0]
+    pairs = pairs.weighed(arguments.get("log_weights"), arguments.get("skip"))
+    return compiled.pair_logsumexp_with(pairs, **choices)[0]
+
+
+def logsumexp_by(backend: Backend, arguments: Arguments) -> np.ndarray:
+    with using(backend):
+        return pair_logsumexp(**arguments)
+
+
+def match_by(backend: Backend, arguments: Arguments) -> np.ndarray:
+    with using(backend):
+        return pair_log_match(**arguments)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -60,7 +66,7 @@ def test_log_match_against_the_definition(case: str, level: str, monkeypatch: py
     monkeypatch.setenv("BADAC_SIMD", level)
     arguments, _, exact = case_and_definition(case)
     names = {"d", "d_sigma", "y", "y_sigma", "extra_variance"}
-    found = compiled.pair_log_match(**{name: value for name, value in arguments.items() if name in names})
+    found = match_by(core, {name: value for name, value in arguments.items() if name in names})
     # 1e-12 of the terms: in double throughout, so the error is rounding alone. chi^2 beyond 1e300 is -inf.
     representable = exact > -1e300
     scale = np.abs(exact) + rounding_scale(arguments, np.zeros(len(exact)))[:, None]
@@ -70,7 +76,7 @@ def test_log_match_against_the_definition(case: str, level: str, monkeypatch: py
 @pytest.mark.parametrize("case", CASES)
 def test_the_twin_follows_the_definition(case: str) -> None:
     arguments, exact, _ = case_and_definition(case)
-    assert_follows(reference.pair_logsumexp(**arguments), exact, arguments)
+    assert_follows(logsumexp_by(NUMPY, arguments), exact, arguments)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,7 @@ def test_screening_happens_and_gives_up() -> None:
 
     def report(case: str) -> dict[str, int]:
         arguments = CASES[case]()
-        pairs = Pairs.of(*(arguments[name] for name in ("d", "d_sigma", "y", "y_sigma")), 0.0)
+        pairs = Pairs.of(*(arguments[name] for name in ("d", "d_sigma", "y", "y_sigma")))
         return dict(compiled.pair_logsumexp_with(pairs)[1])
 
     sparse = report("plain 70x100x100")
@@ -133,33 +139,32 @@ def test_no_silent_underflow() -> None:
         arguments = {"d": np.full((1, 3), far), "y": np.zeros((2, 3)), **one}
         exact, _ = definition(arguments)
         np.testing.assert_allclose(run(arguments), exact.astype(float), rtol=1e-13)
-        np.testing.assert_allclose(
-            compiled.pair_log_match(**arguments)[0], exact.astype(float)[0], rtol=1e-13
-        )
+        np.testing.assert_allclose(match_by(core, arguments)[0], exact.astype(float)[0], rtol=1e-13)
     beyond = {"d": np.full((1, 3), 1e155), "y": np.zeros((2, 3)), **one}
     assert run(beyond)[0] == -np.inf
 
 
-@pytest.mark.parametrize(
-    "kernel", [compiled.pair_log_match, compiled.pair_logsumexp, reference.pair_log_match]
-)
-def test_a_pair_without_variance_is_named(kernel: object) -> None:
+@pytest.mark.parametrize("backend", [core, NUMPY], ids=["core", "definition"])
+@pytest.mark.parametrize("kernel", [pair_log_match, pair_logsumexp])
+def test_a_pair_without_variance_is_named(kernel: object, backend: Backend) -> None:
     d_sigma, y_sigma = np.ones((3, 4)), np.ones((5, 4))
     d_sigma[2, 1] = y_sigma[3, 1] = 0.0
-    with pytest.raises(ValueError, match="object 2 and curve 3 are both zero at point 1"):
+    with using(backend), pytest.raises(ValueError, match="object 2 and curve 3 are both zero at point 1"):
         kernel(np.zeros((3, 4)), d_sigma, np.zeros((5, 4)), y_sigma)
 
 
-@pytest.mark.parametrize("kernel", [compiled.pair_logsumexp, reference.pair_logsumexp])
-def test_a_pair_without_variance_may_be_left_out(kernel: object) -> None:
+@pytest.mark.parametrize("backend", [core, NUMPY], ids=["core", "definition"])
+def test_a_pair_without_variance_may_be_left_out(backend: Backend) -> None:
     """Leave-one-out of a member with one exact point: only its own pair has no variance, and that one is skipped."""
     values, sigma = np.arange(12.0).reshape(3, 4), np.ones((3, 4))
     sigma[1, 2] = 0.0
-    found = kernel(values, sigma, values, sigma, skip=np.arange(3))
-    assert np.all(np.isfinite(found))
+    with using(backend):
+        assert np.all(np.isfinite(pair_logsumexp(values, sigma, values, sigma, skip=np.arange(3))))
     weights = np.log([0.5, 0.5, 0.0], where=[True, True, False], out=np.full(3, -np.inf))
     sigma[1, 2], sigma[2, 2] = 1.0, 0.0
-    assert np.all(np.isfinite(kernel(values[2:], sigma[2:], values, sigma, log_weights=weights)))
+    with using(backend):
+        found = pair_logsumexp(values[2:], sigma[2:], values, sigma, log_weights=weights)
+    assert np.all(np.isfinite(found))
 
 
 def test_inputs_of_any_kind_are_taken_and_left_alone(rng: np.random.Generator) -> None:
@@ -167,39 +172,23 @@ def test_inputs_of_any_kind_are_taken_and_left_alone(rng: np.random.Generator) -
     sigma = rng.uniform(1, 2, (6, 40, 2))
     before = base.copy(), sigma.copy()
     arrays = base[..., 0], sigma[..., 0], base[..., 1], sigma[..., 1]
-    plain = compiled.pair_logsumexp(*(np.ascontiguousarray(a) for a in arrays))
-    strided = compiled.pair_logsumexp(*arrays)
+    plain = pair_logsumexp(*(np.ascontiguousarray(a) for a in arrays))
+    strided = pair_logsumexp(*arrays)
     np.testing.assert_array_equal(strided, plain)
     np.testing.assert_array_equal(base, before[0])
     np.testing.assert_array_equal(sigma, before[1])
-    single = compiled.pair_logsumexp(
-        base[..., 0].astype(np.float32), sigma[..., 0], base[..., 1], sigma[..., 1]
-    )
+    single = pair_logsumexp(base[..., 0].astype(np.float32), sigma[..., 0], base[..., 1], sigma[..., 1])
     np.testing.assert_allclose(single, plain, rtol=1e-5)
     for array in (base, sigma):
         array.flags.writeable = False
-    np.testing.assert_array_equal(compiled.pair_logsumexp(*arrays), plain)
-    assert compiled.pair_logsumexp(
-        np.empty((0, 4)), np.empty((0, 4)), np.ones((2, 4)), np.ones((2, 4))
-    ).shape == (0,)
+    np.testing.assert_array_equal(pair_logsumexp(*arrays), plain)
+    assert pair_logsumexp(np.empty((0, 4)), np.empty((0, 4)), np.ones((2, 4)), np.ones((2, 4))).shape == (0,)
 
 
 def test_unknown_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BADAC_SIMD", "abacus")
     with pytest.raises(ValueError, match="no kernels for instruction set 'abacus'"):
-        compiled.pair_log_match(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)))
-
-
-@pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_ctrl_c_stops_a_long_call(n_threads: int) -> None:
-    """Five seconds of work or more, stopped after a fifth of one."""
-    curves, sigma = np.zeros((20_000, 100)), np.ones((20_000, 100))
-    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
-    start = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        compiled.pair_logsumexp(curves, sigma, curves, sigma, n_threads=n_threads)
-    assert time.perf_counter() - start < 4.0
+        core.pair_log_match(Pairs.of(*4 * [np.ones((1, 1))]))
 
 
 sizes = st.tuples(st.integers(1, 20), st.integers(1, 70), st.integers(1, 40), st.integers(0, 2**32 - 1))
@@ -222,9 +211,8 @@ def drawn(n: int, k: int, m: int, seed: int) -> Arguments:
 @given(sizes)
 def test_law_twin(size: tuple[int, int, int, int]) -> None:
     arguments = drawn(*size)
-    np.testing.assert_allclose(run(arguments), reference.pair_logsumexp(**arguments), rtol=2e-9, atol=1e-11)
-    matches = compiled.pair_log_match(**arguments)
-    np.testing.assert_allclose(matches, reference.pair_log_match(**arguments), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(run(arguments), logsumexp_by(NUMPY, arguments), rtol=2e-9, atol=1e-11)
+    np.testing.assert_allclose(match_by(core, arguments), match_by(NUMPY, arguments), rtol=1e-11, atol=1e-11)
 
 
 @settings(deadline=None, max_examples=40)

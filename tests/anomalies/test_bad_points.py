@@ -47,11 +47,12 @@ def deviations(share: float, *, ordered: bool, rng: np.random.Generator) -> Devi
 
 def test_bad_points_are_learned_where_the_members_have_them(rng: np.random.Generator) -> None:
     found = deviations(0.2, ordered=True, rng=rng)
-    for described in found.classes:
-        assert isinstance(described.noise, Outliers)
+    assert found.grid is not None
+    for summary in found.grid.classes:
+        assert isinstance(summary.noise, Outliers)
         # 9,000 points: the share is known to 0.01, the width to 0.3, with some room for what psi takes.
-        assert described.noise.share == pytest.approx(0.2, abs=0.05)
-        assert described.noise.width == pytest.approx(5.0, abs=1.0)
+        assert summary.noise.share == pytest.approx(0.2, abs=0.05)
+        assert summary.noise.width == pytest.approx(5.0, abs=1.0)
 
 
 @pytest.mark.parametrize(("share", "ordered"), [(0.0, True), (0.2, False)])
@@ -59,4 +60,5 @@ def test_error_bars_that_hold_and_features_without_an_order_stay_as_they_are(
     share: float, ordered: bool, rng: np.random.Generator
 ) -> None:
     found = deviations(share, ordered=ordered, rng=rng)
-    assert all(isinstance(described.noise, Gaussian) for described in found.classes)
+    assert found.grid is not None
+    assert all(isinstance(summary.noise, Gaussian) for summary in found.grid.classes)

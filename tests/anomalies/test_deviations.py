@@ -54,7 +54,7 @@ def test_the_score_is_the_posterior_log_odds(model, data) -> None:
 
 def test_block_size_changes_nothing(model, data, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = model.anomaly_model_.log_bayes_factor(data.test[:100])
-    monkeypatch.setattr("badac.anomalies.deviations._OBJECTS_PER_BLOCK", 7)
+    monkeypatch.setattr("badac.anomalies.on_a_grid._OBJECTS_PER_BLOCK", 7)
     np.testing.assert_allclose(
         model.anomaly_model_.log_bayes_factor(data.test[:100]), whole, rtol=1e-9, atol=1e-9
     )

@@ -10,10 +10,21 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from badac import Measurements
-from badac.anomalies import Bump, SmoothDeviation, SomethingElse
-from badac.anomalies.class_summary import Described, View, without
-from badac.anomalies.hypothesis import Ground
-from badac.anomalies.sequence import cosines, spectrum
+from badac.anomalies import (
+    Bump,
+    ClassSummary,
+    Hypothesis,
+    KernelCurves,
+    OnGrid,
+    ProcessAlone,
+    ProcessOnClass,
+    Scales,
+    SmoothDeviation,
+    SomethingElse,
+)
+from badac.anomalies.curves_on_a_grid import without
+from badac.anomalies.sequence import bumps, cosines, spectrum
+from badac.latent.class_summary import ObjectsUnderClass
 from badac.latent.factor import Factor
 from badac.latent.likelihood import project
 from badac.latent.mixture import Mixture
@@ -33,15 +44,24 @@ class World:
     """Two known classes and six objects with gaps and uneven errors."""
 
     objects: Measurements
-    classes: tuple[Described, ...]
+    classes: tuple[ClassSummary, ...]
     log_prior: np.ndarray
-    ground: Ground
+    scales: Scales
 
     @property
-    def views(self) -> tuple[View, ...]:
-        return tuple(
-            View(self.objects, one, float(p)) for one, p in zip(self.classes, self.log_prior, strict=True)
-        )
+    def under(self) -> tuple[ObjectsUnderClass, ...]:
+        return self.grid.under(self.objects)
+
+    @property
+    def grid(self) -> OnGrid:
+        return OnGrid(self.classes, self.log_prior, self.scales)
+
+    @property
+    def without_order(self) -> World:
+        return replace(self, scales=replace(self.scales, where=None))
+
+    def log_density(self, hypothesis: Hypothesis) -> np.ndarray:
+        return hypothesis.adds(self.scales).weighed_by(self.grid)(self.under)
 
 
 @pytest.fixture
@@ -54,15 +74,15 @@ def world(rng: np.random.Generator) -> World:
         spread = rng.normal(size=(3, R, R))
         covariances = 0.2 * spread @ spread.transpose(0, 2, 1) + 0.1 * np.eye(R)
         classes.append(
-            Described(
+            ClassSummary(
                 factor, Mixture(np.array([0.5, 0.3, 0.2]), rng.normal(size=(3, R)), covariances), Gaussian()
             )
         )
     values = 0.3 + rng.normal(0, 0.7, (6, M))
     values[1, 3:6] = np.nan
     objects = Measurements(values, rng.uniform(0.1, 0.6, (6, M)))
-    ground = Ground(where, 0.3, 0.8, np.full(M, 0.2), rng.uniform(0.5, 2.0, M))
-    return World(objects, tuple(classes), np.log([0.7, 0.3]), ground)
+    scales = Scales(where, 0.3, 0.8, np.full(M, 0.2), rng.uniform(0.5, 2.0, M))
+    return World(objects, tuple(classes), np.log([0.7, 0.3]), scales)
 
 
 def dense(world: World, row: int, mean: np.ndarray, covariance: np.ndarray) -> float:
@@ -79,7 +99,7 @@ def noise_of(world: World, row: int, psi: np.ndarray | float) -> float:
     return float(1.0 / np.mean(1.0 / (world.objects.sigma[row] ** 2 + psi)[seen]))
 
 
-def components(one: Described) -> list[tuple[float, np.ndarray, np.ndarray]]:
+def components(one: ClassSummary) -> list[tuple[float, np.ndarray, np.ndarray]]:
     """Log weight, mean and covariance in the space of the points of each component of a class."""
     factor, mixture = one.factor, one.mixture
     return [
@@ -92,21 +112,21 @@ def components(one: Described) -> list[tuple[float, np.ndarray, np.ndarray]]:
     ]
 
 
-def test_a_view_has_the_evidence_of_its_class(world: World) -> None:
-    for view in world.views:
+def test_objects_under_a_class_have_its_evidence(world: World) -> None:
+    for one in world.under:
         expected = [
             logsumexp(
-                [weight + dense(world, row, mean, cov) for weight, mean, cov in components(view.described)]
+                [weight + dense(world, row, mean, cov) for weight, mean, cov in components(one.summary)]
             )
             for row in range(6)
         ]
-        np.testing.assert_allclose(view.log_evidence, expected, rtol=1e-9)
+        np.testing.assert_allclose(one.log_evidence, expected, rtol=1e-9)
 
 
-def test_part_of_a_view_is_the_view_of_a_part(world: World) -> None:
+def test_some_objects_under_a_class_are_those_objects_under_it(world: World) -> None:
     rows = np.array([4, 1])
-    for view in world.views:
-        np.testing.assert_allclose(view.take(rows).log_evidence, view.log_evidence[rows], rtol=1e-12)
+    for one in world.under:
+        np.testing.assert_allclose(one.take(rows).log_evidence, one.log_evidence[rows], rtol=1e-12)
 
 
 def test_integrating_some_dimensions_first_changes_nothing(world: World, rng: np.random.Generator) -> None:
@@ -121,15 +141,14 @@ def test_integrating_some_dimensions_first_changes_nothing(world: World, rng: np
 
 
 def test_something_else_is_a_gaussian_process(world: World) -> None:
-    hypothesis = SomethingElse(lengths=(0.1, 0.4), amplitudes=(0.5, 1.0)).fit(world.ground)
-    found = hypothesis.log_evidence(world.objects, world.views)
-    jitter = 1e-6 * world.ground.variance
+    found = world.log_density(SomethingElse(lengths=(0.1, 0.4), amplitudes=(0.5, 1.0)))
+    jitter = 1e-6 * world.scales.variance
     for row in range(6):
-        visible = world.ground.variance + 4.0 * noise_of(world, row, jitter)
+        visible = world.scales.variance + 4.0 * noise_of(world, row, jitter)
         terms = []
         for length in (0.1, 0.4):
             power = spectrum(length)
-            waves = cosines(world.ground.where, power.size)
+            waves = cosines(world.scales.where, power.size)
             for amplitude in (0.5, 1.0):
                 cov = visible * (amplitude**2 * (waves * power) @ waves.T + 1.0) + jitter * np.eye(M)
                 terms.append(dense(world, row, np.full(M, 0.3), cov))
@@ -137,26 +156,21 @@ def test_something_else_is_a_gaussian_process(world: World) -> None:
 
 
 def test_something_else_without_an_order_is_independent(world: World) -> None:
-    ground = replace(world.ground, where=None)
-    found = SomethingElse(amplitudes=(1.0, 2.0)).fit(ground).log_evidence(world.objects, world.views)
+    found, scales = world.without_order.log_density(SomethingElse(amplitudes=(1.0, 2.0))), world.scales
     for row in range(6):
-        terms = [dense(world, row, ground.centre, np.diag((a * ground.scale) ** 2)) for a in (1.0, 2.0)]
+        terms = [dense(world, row, scales.centre, np.diag((a * scales.scale) ** 2)) for a in (1.0, 2.0)]
         assert found[row] == pytest.approx(logsumexp(terms) - np.log(2), rel=1e-10)
 
 
 def test_a_smooth_deviation_is_added_to_every_component(world: World) -> None:
-    found = (
-        SmoothDeviation(lengths=(0.1, 0.3), amplitudes=(0.5, 2.0))
-        .fit(world.ground)
-        .log_evidence(world.objects, world.views)
-    )
+    found = world.log_density(SmoothDeviation(lengths=(0.1, 0.3), amplitudes=(0.5, 2.0)))
     for row in range(6):
         terms = []
         for one, prior in zip(world.classes, world.log_prior, strict=True):
             noise = noise_of(world, row, one.factor.psi)
             for length in (0.1, 0.3):
                 power = spectrum(length)
-                waves = cosines(world.ground.where, power.size)
+                waves = cosines(world.scales.where, power.size)
                 for amplitude in (0.5, 2.0):
                     extra = amplitude**2 * noise * (waves * power) @ waves.T
                     terms += [
@@ -166,8 +180,7 @@ def test_a_smooth_deviation_is_added_to_every_component(world: World) -> None:
 
 
 def test_without_an_order_a_deviation_widens_every_point(world: World) -> None:
-    ground = replace(world.ground, where=None)
-    found = SmoothDeviation(amplitudes=(2.0,)).fit(ground).log_evidence(world.objects, world.views)
+    found = world.without_order.log_density(SmoothDeviation(amplitudes=(2.0,)))
     for row in range(6):
         terms = []
         for one, prior in zip(world.classes, world.log_prior, strict=True):
@@ -187,12 +200,14 @@ def test_a_bump_is_one_more_direction_of_unknown_height(
             seen[:, :, None] * seen[:, None, :] * 0.5 ** np.abs(np.subtract.outer(np.arange(M), np.arange(M)))
         )
         world = replace(world, objects=Measurements(world.objects.values, covariance=full))
-    bump = Bump(components=3).fit(world.ground if ordered else replace(world.ground, where=None))
-    assert bump.shapes is not None
-    found = bump.log_evidence(world.objects, world.views)
+    world = world if ordered else world.without_order
+    bump = Bump(components=3)
+    found = world.log_density(bump)
+    every = bumps(world.scales.where, *bump.places(world.scales)) if ordered else np.eye(M)
+    every = every[:, every.max(axis=0) > 0.5]
     for row in range(6):
         seen = world.objects.observed[row]
-        shapes = bump.shapes[seen]
+        shapes = every[seen]
         terms = []
         for one, prior in zip(world.classes, world.log_prior, strict=True):
             for weight, centre, cov in components(one):
@@ -216,21 +231,59 @@ def test_a_bump_is_one_more_direction_of_unknown_height(
 def test_an_object_with_nothing_observed_says_nothing(world: World) -> None:
     empty = replace(world, objects=Measurements(np.full((1, M), np.nan), 0.1))
     for hypothesis in (SomethingElse(), Bump(), SmoothDeviation()):
-        for ground in (world.ground, replace(world.ground, where=None)):
-            assert hypothesis.fit(ground).log_evidence(empty.objects, empty.views)[0] == pytest.approx(
-                0.0, abs=1e-9
-            )
+        for known in (empty, empty.without_order):
+            assert known.log_density(hypothesis)[0] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_hopeless_classes_need_not_be_asked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = [
-        one.fit(world.ground).log_evidence(world.objects, world.views) for one in (Bump(), SmoothDeviation())
-    ]
+    every = [world.log_density(one) for one in (Bump(), SmoothDeviation())]
     monkeypatch.setattr("badac.anomalies.hypothesis._HOPELESS", 30.0)
-    some = [
-        one.fit(world.ground).log_evidence(world.objects, world.views) for one in (Bump(), SmoothDeviation())
-    ]
-    joint = np.stack([view.log_prior + view.log_evidence for view in world.views], axis=1)
+    some = [world.log_density(one) for one in (Bump(), SmoothDeviation())]
+    joint = np.stack([one.log_prior + one.log_evidence for one in world.under], axis=1)
     assert (np.ptp(joint, axis=1) > 30.0).any(), "otherwise nothing is left out here"
     # These objects are noise of no class, the worst case; a hundredth of a nat moves no ranking.
     np.testing.assert_allclose(some, every, atol=0.02)
+
+
+def rough(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A kernel that is no squared exponential."""
+    return np.exp(-np.abs(x - y) / 0.2)
+
+
+def wave(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.cos(9.0 * (x - y))
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A hypothesis that adds whatever it is given."""
+
+    added: ProcessOnClass | ProcessAlone
+
+    def adds(self, scales: Scales) -> ProcessOnClass | ProcessAlone:
+        return self.added
+
+
+def test_a_kernel_of_your_own_is_added_to_a_class_or_stands_alone(world: World) -> None:
+    curves = (KernelCurves(rough), KernelCurves(wave))
+    on_class = world.log_density(Declared(ProcessOnClass(curves, (1.5,))))
+    alone = world.log_density(Declared(ProcessAlone(curves, (0.5,))))
+    where, variance = world.scales.where, world.scales.variance
+    kernels = [kernel(where[:, None], where) for kernel in (rough, wave)]
+    for row in range(6):
+        terms = []
+        for one, prior in zip(world.classes, world.log_prior, strict=True):
+            size = 1.5**2 * noise_of(world, row, one.factor.psi)
+            for near in kernels:
+                terms += [
+                    prior - np.log(2) + w + dense(world, row, c, t + size * near)
+                    for w, c, t in components(one)
+                ]
+        # On a grid a thousandth of a kernel's variance is left out.
+        assert on_class[row] == pytest.approx(logsumexp(terms), abs=0.02)
+        visible = variance + 4.0 * noise_of(world, row, 1e-6 * variance)
+        terms = [
+            dense(world, row, np.full(M, 0.3), visible * (1.0 + 0.25 * near) + 1e-6 * variance * np.eye(M))
+            for near in kernels
+        ]
+        assert alone[row] == pytest.approx(logsumexp(terms) - np.log(2), abs=0.02)

@@ -15,7 +15,7 @@ def losses(model: BADACClassifier, objects: Measurements, label: np.ndarray) -> 
     return -model.predict_log_proba(objects)[np.arange(len(label)), label]
 
 
-def test_not_asked_on_data_that_follow_the_models() -> None:
+def test_no_stack_on_data_that_follow_the_models() -> None:
     rng = np.random.default_rng(0)
     label = np.repeat([0, 1], 100)
     curves = Measurements(0.4 * label[:, None] + 0.5 * rng.standard_normal((200, 6)), 0.5)
@@ -35,41 +35,43 @@ def overlapping(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def asked() -> BADACClassifier:
+def stacked() -> BADACClassifier:
     objects, label = overlapping(300, 1)
     return BADACClassifier(anomaly="tophat", random_state=0).fit(objects, label)
 
 
-def test_asked_where_the_models_are_wrong_and_then_better(asked: BADACClassifier) -> None:
-    assert asked.coarsening_.exponent < 1.0
-    assert asked.ensemble_ is not None
-    assert asked.ensemble_.gain > asked.ensemble_.standard_error
+def test_a_stack_where_the_models_are_wrong_and_then_better(stacked: BADACClassifier) -> None:
+    assert stacked.coarsening_.exponent < 1.0
+    assert stacked.ensemble_ is not None
+    assert stacked.ensemble_.gain > stacked.ensemble_.standard_error
     new, truth = overlapping(1000, 2)
-    outputs = losses(asked, new, truth)
-    opinions, asked.ensemble_ = asked.ensemble_, None
-    alone = losses(asked, new, truth)
-    asked.ensemble_ = opinions
+    outputs = losses(stacked, new, truth)
+    ensemble, stacked.ensemble_ = stacked.ensemble_, None
+    alone = losses(stacked, new, truth)
+    stacked.ensemble_ = ensemble
     gain = alone - outputs
     assert gain.mean() > 2 * gain.std() / np.sqrt(len(gain))
 
 
-def test_evidence_stays_and_probabilities_are_probabilities(asked: BADACClassifier) -> None:
+def test_evidence_stays_and_probabilities_are_probabilities(stacked: BADACClassifier) -> None:
     new, _ = overlapping(50, 3)
-    expected = np.column_stack([model.log_evidence(new) for model in asked.class_models_])
-    np.testing.assert_array_equal(asked.log_evidence(new), expected)
+    expected = np.column_stack([model.log_evidence(new) for model in stacked.class_models_])
+    np.testing.assert_array_equal(stacked.log_evidence(new), expected)
     far = Measurements(np.full((1, 8), 1e6), 0.1)
     nothing = Measurements(np.full((1, 8), np.nan), 0.1)
     for objects in (new, far, nothing):
-        np.testing.assert_allclose(asked.predict_proba(objects).sum(axis=1), 1.0, rtol=1e-12)
+        np.testing.assert_allclose(stacked.predict_proba(objects).sum(axis=1), 1.0, rtol=1e-12)
 
 
-def test_saved_and_loaded(asked: BADACClassifier, tmp_path: Path) -> None:
-    save(asked, tmp_path / "model.badac")
+def test_saved_and_loaded(stacked: BADACClassifier, tmp_path: Path) -> None:
+    save(stacked, tmp_path / "model.badac")
     new, _ = overlapping(20, 4)
-    np.testing.assert_array_equal(load(tmp_path / "model.badac").predict_proba(new), asked.predict_proba(new))
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.badac").predict_proba(new), stacked.predict_proba(new)
+    )
 
 
-def test_only_auto_asks() -> None:
+def test_only_auto_stacks() -> None:
     objects, label = overlapping(300, 1)
     assert (
         BADACClassifier(class_model="population", anomaly="tophat", random_state=0)
@@ -106,7 +108,7 @@ def test_pointwise_leaves_out() -> None:
         assert fitted.leave_one_out()[row] == pytest.approx(without.log_evidence(members[[row]])[0], rel=1e-9)
 
 
-def test_not_asked_where_error_bars_name_the_class() -> None:
+def test_no_stack_where_error_bars_name_the_class() -> None:
     objects, label = overlapping(300, 1)
     named = Measurements(objects.values, np.where(label == 0, 0.05, 0.08)[:, None] * np.ones(8))
     assert BADACClassifier(anomaly="tophat", random_state=0).fit(named, label).ensemble_ is None
@@ -127,7 +129,7 @@ def test_groups_of_neighbours_keep_mean_and_variance_of_each_point() -> None:
     assert abs(total - values[:, 0].var() - 0.09) < 9.0 / 101
 
 
-def test_curves_at_their_own_times_are_asked_about_on_a_grid() -> None:
+def test_curves_at_their_own_times_are_stacked_on_a_grid() -> None:
     rng = np.random.default_rng(10)
 
     def curves(n: int) -> tuple[Measurements, np.ndarray]:

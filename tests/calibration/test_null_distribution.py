@@ -6,10 +6,15 @@ from scipy.stats import kstest
 from sklearn.metrics import roc_auc_score
 
 from badac import BADACClassifier, Measurements, load, save
-from badac.calibration.null_distribution import BETWEEN, UNLIKE, NullDistribution, learn_strangeness, log_odds
-from badac.calibration.stacking.base_outputs import BaseOutputs
+from badac.calibration.null_distribution import (
+    BETWEEN,
+    UNLIKE,
+    NullDistribution,
+    learn_nonconformity,
+    log_odds,
+)
+from badac.calibration.stacking.base_models import BaseOutputs
 from badac.data import add_noise, concatenate
-from badac.estimators.judgement import Judgement
 
 
 def test_share_of_known_objects() -> None:
@@ -49,17 +54,15 @@ def test_bayes_factor_averages_to_one_over_known_objects() -> None:
 
 def test_between_the_classes_is_strange_where_every_density_is_high() -> None:
     rng = np.random.default_rng(1)
-    n, level = 400, np.zeros((1, 400))
+    n, level = 400, np.zeros(400)
     label = np.repeat([0, 1], 200)
     objects = Measurements(np.zeros((n, 1)), 1.0)
     # Known objects fit their own class alone; the new one fits both, better than most members fit either.
     evidence = np.where(np.arange(2) == label[:, None], 0.0, -5.0) - rng.exponential(1.0, (n, 1))
-    told = np.repeat(evidence[:, None], 3, axis=1)
-    found = learn_strangeness(
-        [objects], label, told[None], evidence[None], level, np.log([0.5, 0.5]), np.ones(1)
-    )
+    left_out = BaseOutputs(objects, np.repeat(evidence[:, None], 3, axis=1), evidence, level)
+    found = learn_nonconformity([left_out], label, np.log([0.5, 0.5]), np.ones(1))
     new = np.full((1, 2), -0.1)
-    known = found.surprise(BaseOutputs(objects, told, evidence, level[0]))
+    known = found.surprise(left_out)
     outputs = BaseOutputs(objects[:1], np.repeat(new[:, None], 3, axis=1), new, np.zeros(1))
     assert found.surprise(outputs)[0] > np.quantile(known, 0.9)
 
@@ -87,7 +90,7 @@ def test_finds_a_new_class_among_members_that_stray(model: BADACClassifier) -> N
     both = concatenate([known, strays(100, 2, 5)])
     score = model.anomaly_score(both)
     assert roc_auc_score(np.repeat([0, 1], [200, 100]), score) > 0.7
-    np.testing.assert_array_equal(score, Judgement(model, model._in_units(both)).score)
+    np.testing.assert_array_equal(score, model.fitted_.judge(both).score)
     order = model.rank(both).objects
     assert np.all(np.diff(score[order]) <= 0)
     assert np.all((model.anomaly_proba(both) > 0) & (model.anomaly_proba(both) < 1))
@@ -142,6 +145,4 @@ def test_an_anomaly_that_was_defined_keeps_its_definition() -> None:
     defined = BADACClassifier(anomaly="tophat", random_state=0).fit(training, np.repeat([0, 1], 150))
     assert defined.ensemble_ is not None
     new = strays(20, 2, 9)
-    np.testing.assert_array_equal(
-        defined.anomaly_score(new), Judgement(defined, defined._in_units(new)).log_odds
-    )
+    np.testing.assert_array_equal(defined.anomaly_score(new), defined.judge(new).log_odds)

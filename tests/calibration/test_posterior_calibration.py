@@ -4,8 +4,10 @@ from badac import Measurements
 from badac.calibration.coarsening import Coarsening, relative_noise
 from badac.calibration.missingness import Missingness
 from badac.calibration.posterior import PosteriorCalibration, learn_calibration
+from badac.calibration.stacking.base_models import learn_each
 from badac.classes import Instances, Template, TrainingScales
 from badac.noise import Gaussian
+from badac.training import TrainingSet
 
 
 def gappy(rng: np.random.Generator) -> Measurements:
@@ -14,11 +16,11 @@ def gappy(rng: np.random.Generator) -> Measurements:
     return Measurements(values, rng.uniform(0.1, 0.5, (6, 4)))
 
 
-def test_whole_trust_leaves_the_evidence_as_it_is() -> None:
+def test_unchanged_leaves_the_evidence_as_it_is() -> None:
     rng = np.random.default_rng(0)
     evidence = rng.standard_normal((6, 2))
     np.testing.assert_array_equal(
-        PosteriorCalibration.whole().apply(gappy(rng), evidence, np.ones(4)), evidence
+        PosteriorCalibration.unchanged().apply(gappy(rng), evidence, np.ones(4)), evidence
     )
 
 
@@ -46,33 +48,29 @@ def straying(rng: np.random.Generator) -> tuple[Measurements, np.ndarray]:
     return Measurements(0.4 * label[:, None] + rng.standard_t(2, (120, 5)), 0.1), label
 
 
-def test_exact_instances_are_trusted_and_wrong_models_are_not() -> None:
+def training(seed: int) -> TrainingSet:
     objects, label = straying(np.random.default_rng(2))
-    scales, noise, log_prior = TrainingScales.of(objects), Gaussian(), np.log([0.5, 0.5])
-    for kind, trusted in ((Instances(), True), (Template(), False)):
-        rng = np.random.default_rng(3)
-        models = [kind.fit(objects[label == number], noise, rng, scales) for number in range(2)]
-        learned = learn_calibration(objects, label, models, log_prior, noise, scales, rng)
-        assert (learned.coarsening.exponent == 1.0) == trusted
+    scales = TrainingScales.of(objects)
+    return TrainingSet(objects, label, np.arange(2), Gaussian(), scales, np.random.default_rng(seed))
+
+
+def test_exact_instances_stay_as_they_are_and_wrong_models_do_not() -> None:
+    for kind, exact in ((Instances(), True), (Template(), False)):
+        every = training(3)
+        models = learn_each([kind] * 2, every)
+        learned = learn_calibration(every, models, np.log([0.5, 0.5]))
+        assert (learned.coarsening.exponent == 1.0) == exact
         # One class alone has nothing to be confused with.
-        alone = learn_calibration(objects[:60], label[:60], models[:1], np.zeros(1), noise, scales, rng)
+        alone = learn_calibration(every.take(every.label == 0), models[:1], np.zeros(1))
         assert alone.coarsening.exponent == 1.0
 
 
-def test_asking_others_changes_nothing_that_is_drawn_later() -> None:
-    objects, label = straying(np.random.default_rng(2))
-    scales, noise, log_prior = TrainingScales.of(objects), Gaussian(), np.log([0.5, 0.5])
-    models = [
-        Template().fit(objects[label == number], noise, np.random.default_rng(3), scales)
-        for number in range(2)
-    ]
-    later, outputs = [], []
-    for ask_others in (False, True):
-        rng = np.random.default_rng(4)
-        learned = learn_calibration(
-            objects, label, models, log_prior, noise, scales, rng, ask_others=ask_others
-        )
-        outputs.append(learned.ensemble is not None)
-        later.append(rng.random())
-    assert outputs == [False, True]
+def test_a_stack_changes_nothing_that_is_drawn_later() -> None:
+    models = learn_each([Template()] * 2, training(3))
+    later, learned = [], []
+    for stack in (False, True):
+        every = training(4)
+        learned.append(learn_calibration(every, models, np.log([0.5, 0.5]), stack=stack).ensemble is not None)
+        later.append(every.rng.random())
+    assert learned == [False, True]
     assert later[0] == later[1]

@@ -6,6 +6,7 @@ from badac import Measurements
 from badac.calibration.stacking.trees import Trees, _as_arrays, grow, numbers
 from badac.classes import Population, TrainingScales
 from badac.noise import Gaussian
+from badac.training import TrainingSet
 
 
 def two_kinds(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
@@ -22,11 +23,15 @@ def with_gaps(objects: Measurements, seed: int) -> Measurements:
     return Measurements(np.where(hidden, np.nan, objects.values), objects.sigma)
 
 
-def grown(objects: Measurements, label: np.ndarray, *, sees_gaps: bool) -> Trees:
-    rng = np.random.default_rng(1)
+def training_set(objects: Measurements, label: np.ndarray, seed: int) -> TrainingSet:
     scales = TrainingScales.of(objects)
-    blind = Population().fit(objects, Gaussian(), rng, scales)
-    return grow(objects, label, 2, blind, scales, (0.0, 0.5), rng, sees_gaps=sees_gaps)
+    return TrainingSet(objects, label, np.arange(2), Gaussian(), scales, np.random.default_rng(seed))
+
+
+def grown(objects: Measurements, label: np.ndarray, *, sees_gaps: bool) -> Trees:
+    training = training_set(objects, label, 1)
+    blind = Population().fit(objects, training.noise, training.rng, training.scales)
+    return grow(training, blind, (0.0, 0.5), sees_gaps=sees_gaps)
 
 
 def test_arrays_are_the_trees() -> None:
@@ -89,8 +94,7 @@ def test_more_noise_is_less_sure() -> None:
 def test_one_class_may_have_no_member_left(levels: tuple[float, ...]) -> None:
     objects, _ = two_kinds(40, 8)
     label = np.zeros(40, dtype=np.int64)
-    scales = TrainingScales.of(objects)
-    rng = np.random.default_rng(0)
-    blind = Population().fit(objects, Gaussian(), rng, scales)
-    trees = grow(objects, label, 2, blind, scales, levels, rng, sees_gaps=False)
+    training = training_set(objects, label, 0)
+    blind = Population().fit(objects, training.noise, training.rng, training.scales)
+    trees = grow(training, blind, levels, sees_gaps=False)
     assert np.isfinite(trees.log_evidence(objects)).all()

@@ -1,5 +1,4 @@
 import numpy as np
-from populations import gaussian, sines
 
 from badac.checks import check_class_model
 from badac.classes.auto import Auto, affordable, compare, left_out_of_template, some_members
@@ -9,6 +8,7 @@ from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.noise import Correlated, Gaussian, Poisson
 from badac.training import TrainingScales
+from populations import gaussian, sines
 
 
 def fit(members: Measurements) -> Auto:

@@ -13,12 +13,12 @@ import badac
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes import GaussianProcess, TrainingScales
-from badac.classes.processes.fit_process import Learner, leave_one_out, log_evidence, scaled
-from badac.classes.processes.gp import learn_shares
-from badac.classes.processes.hyperparameters import Extent, climb, evidence, pack, prior, start, unpack
+from badac.classes.gp import learn_shares
 from badac.latent.basis import Basis
 from badac.latent.correlation import KERNELS, correlation
-from badac.latent.process import Process, blocks
+from badac.latent.fit_process import Learner, leave_one_out, log_evidence
+from badac.latent.hyperparameters import Extent, climb, evidence, pack, prior, start, unpack
+from badac.latent.process import Process, blocks, scaled
 from badac.noise import Gaussian, Outliers
 
 SCALES = Extent(1.0, 10.0)
@@ -227,7 +227,7 @@ def test_rank_is_found(rng: np.random.Generator) -> None:
 
 def test_what_is_refused(rng: np.random.Generator) -> None:
     members = irregular(9, rng)
-    with pytest.raises(ValueError, match="needs Gaussian noise: got Outliers"):
+    with pytest.raises(ValueError, match="takes Gaussian error bars only: got noise Outliers"):
         GaussianProcess().fit(members, Outliers(0.1, 5.0), rng)
     with pytest.raises(ValueError, match="`rank` must be"):
         GaussianProcess(rank=-1).fit(members, Gaussian(), rng)

@@ -10,11 +10,12 @@ from scipy.special import logsumexp
 
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
-from badac.classes.processes.fit_process import log_evidence, scaled
-from badac.classes.processes.gp import WIDTHS, GaussianProcess
-from badac.classes.processes.irregular import IrregularPopulation
+from badac.classes.gp import WIDTHS, GaussianProcess
+from badac.classes.irregular import IrregularPopulation
 from badac.data import concatenate
+from badac.latent.fit_process import log_evidence
 from badac.latent.mixture import Mixture
+from badac.latent.process import scaled
 from badac.noise import Gaussian
 
 

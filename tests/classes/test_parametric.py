@@ -13,8 +13,8 @@ from badac.classes import LowSampleSizeWarning, Parametric
 from badac.classes.parametric.importance import integrate
 from badac.noise import Gaussian, Outliers, Poisson
 from badac.noise.known_truth import log_likelihood
-from badac.simulate import bayes_limit, experiment
-from badac.simulate.limit import generating_log_evidence
+from badac.simulate import experiment
+from reproduction.limits import bayes_limit, generating_log_evidence
 
 AT = np.linspace(0, 1, 40)
 
@@ -181,7 +181,7 @@ def test_integrate_a_gaussian_in_many_dimensions() -> None:
         points = np.broadcast_to(points, (len(rows), *points.shape[-2:]))
         return stats.norm.logpdf(points, centre[rows][:, None], 0.1).sum(axis=2)
 
-    found = integrate(likelihood, 4, 6, n_prior=1024, n_refined=1024, block=3)
+    found = integrate(likelihood, (4, 6), n_prior=1024, n_refined=1024, block=3)
     expected = stats.norm.logpdf(centre, 0, np.sqrt(1.01)).sum(axis=1)
     np.testing.assert_allclose(found.log_evidence, expected, atol=0.05)
     assert (found.effective_size > 100).all()

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from populations import gaussian, sines
 
 from badac.checks import check_class_model
 from badac.classes.population.population import Population
@@ -9,6 +8,7 @@ from badac.latent.factor import Factor
 from badac.latent.likelihood import project
 from badac.noise import Gaussian
 from badac.training import TrainingScales
+from populations import gaussian, sines
 
 
 def fit(members: Measurements, scales: TrainingScales | None = None, **parameters) -> Population:

@@ -1,10 +1,10 @@
 import numpy as np
-from populations import gaussian
 
-from badac.classes.population.rank import Spectrum
 from badac.classes.population.smoothness import choose_penalty, smoothed, whittaker
 from badac.latent.factor import Factor
+from badac.latent.moments import Spectrum
 from badac.training import TrainingScales
+from populations import gaussian
 
 
 def test_whittaker_solves_its_normal_equations() -> None:

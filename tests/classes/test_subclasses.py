@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from populations import sines
 
 import badac
 from badac import BADACClassifier, Measurements
@@ -16,6 +15,7 @@ from badac.classes.subclasses.gap import gap_evidence, single_peak
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
 from badac.noise import Gaussian, Outliers
+from populations import sines
 
 AT = np.linspace(0.0, 1.0, 40)
 

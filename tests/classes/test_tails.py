@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-from populations import gaussian
 
 from badac.classes.population.population import Population
 from badac.classes.population.tails import WIDTHS, Tails
 from badac.data.measurements import Measurements
 from badac.noise import Gaussian
 from badac.training import TrainingScales
+from populations import gaussian
 
 
 def test_a_population_without_strays_needs_no_tails() -> None:

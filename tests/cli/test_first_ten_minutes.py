@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from badac import __version__
 from badac.cli.app import app
 from badac.data import Measurements
 from badac.job.simulated import to_frame
@@ -444,10 +445,20 @@ def test_an_interruption_while_writing_leaves_the_old_results(tables, model, tmp
 
 
 def test_help_of_every_verb_shows_an_example():
-    for verb in ("fit", "rank", "explain", "evaluate", "diagnose", "simulate", "demo", "reproduce"):
+    for verb in ("fit", "rank", "explain", "evaluate", "diagnose", "simulate", "demo"):
         told = RUN.invoke(app, [verb, "--help"])
         assert told.exit_code == 0
         assert f"$ badac {verb}" in told.stdout
+
+
+def test_the_version():
+    assert __version__ in RUN.invoke(app, ["--version"]).stdout
+
+
+def test_help_is_quick_to_import():
+    code = "import sys; import badac.cli.app; print([m for m in ('matplotlib', 'sklearn.ensemble') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_no_file_is_replaced_without_a_word(tables, model, tmp_path):

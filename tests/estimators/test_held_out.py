@@ -6,13 +6,14 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from badac import BADACClassifier, Measurements
+from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import keep_back
 from badac.estimators.choices import generator
-from badac.estimators.judgement import Judgement
+from badac.judge import HeldOut, Judgement
 
 
 def straying(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
-    """Classes in two groups each, whose members stray at single points: other models are heard there."""
+    """Classes in two groups each, whose members stray at single points: a stack is learned there."""
     rng = np.random.default_rng(seed)
     label, side = rng.integers(0, 2, n), rng.choice([-1.0, 1.0], n)
     height = side * np.where(label == 1, 1.0, 0.3)
@@ -24,28 +25,40 @@ def model() -> BADACClassifier:
     return BADACClassifier(random_state=0).fit(*straying(200, 1))
 
 
-def test_nobody_else_is_asked_and_nothing_changes_by_it(model: BADACClassifier) -> None:
-    held_out = model._kept_back()
+def kept_back(model: BADACClassifier) -> HeldOut:
+    """Of a model whose score is no rank among left-out objects, whatever its stack."""
+    found = clone(model).adopt(replace(model.fitted_, calibration=PosteriorCalibration.unchanged()))
+    held_out = found.prepare_pvalues().fitted_.held_out
+    assert held_out is not None
+    return held_out
+
+
+def test_no_stack_is_learned_and_nothing_changes_by_it(model: BADACClassifier) -> None:
+    held_out = kept_back(model)
     kept = keep_back(model.training_label_, generator(0))
     everyone = clone(model).fit(model.training_[~kept], model.training_label_[~kept])
     assert everyone.ensemble_ is not None
-    assert held_out.learned.ensemble_ is None
+    assert held_out.learned.calibration.ensemble is None
     new, _ = straying(100, 2)
     np.testing.assert_array_equal(
-        Judgement(held_out.learned, new).log_odds, Judgement(everyone, new).log_odds
+        Judgement(held_out.learned, new).log_odds, everyone.fitted_.judge(new).log_odds
     )
-    np.testing.assert_array_equal(held_out.pvalues(new), replace(held_out, learned=everyone).pvalues(new))
-    again = np.sort(Judgement(everyone, model.training_[kept]).log_odds)
+    np.testing.assert_array_equal(
+        held_out.pvalues(new), replace(held_out, learned=everyone.fitted_).pvalues(new)
+    )
+    again = np.sort(everyone.fitted_.judge(model.training_[kept]).log_odds)
     np.testing.assert_array_equal(again, np.sort(held_out.calibration.score))
 
 
 def test_learned_once_and_again_after_a_fit(model: BADACClassifier) -> None:
     own = clone(model).set_params(class_model="template", anomaly="tophat").fit(*straying(100, 3))
-    first = own._kept_back()
-    assert own._kept_back() is first
+    first = own.prepare_pvalues().fitted_.held_out
+    assert own.prepare_pvalues().fitted_.held_out is first
     own.partial_fit(*straying(20, 4))
-    assert own._kept_back() is not first
-    assert len(own._kept_back().calibration.score) > len(first.calibration.score)
+    assert own.fitted_.held_out is None
+    second = own.prepare_pvalues().fitted_.held_out
+    assert first is not None and second is not None
+    assert len(second.calibration.score) > len(first.calibration.score)
 
 
 def test_an_unfitted_model_says_so() -> None:

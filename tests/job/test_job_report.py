@@ -7,7 +7,7 @@ import html5lib
 import numpy as np
 import pytest
 
-from badac.job import Settings, learn, rank_file, read_training, report_page
+from badac.job import RankOptions, Settings, learn, rank_file, read_training, report_page
 from badac.job.simulated import simulate, write_tables
 
 
@@ -18,7 +18,8 @@ def found(tmp_path_factory):
     model = learn(
         read_training(folder / "train.parquet"), Settings(class_model="template", folds=2, diagnose=False)
     )
-    return rank_file(model, folder / "new.parquet", n_shown=3, command="badac rank train.parquet new.parquet")
+    options = RankOptions(n_shown=3, command="badac rank train.parquet new.parquet")
+    return rank_file(model, folder / "new.parquet", options)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from badac import load, save
 from badac.data import Measurements
 from badac.job import (
     Layout,
+    RankOptions,
     Record,
     Settings,
     batches,
@@ -17,14 +18,15 @@ from badac.job import (
     merge,
     rank_file,
     read_training,
+    report_page,
     rows_in,
     score_batch,
 )
+from badac.job.explaining import explained, find_object
 from badac.job.folder import output_folder
-from badac.job.learning import cross_validate, validation_rows
+from badac.job.learning import Split, cross_validate
 from badac.job.scoring import strangest
 from badac.job.simulated import simulate, to_frame
-from badac.plots import ObjectDisplay
 
 
 def table(n, seed, points=5):
@@ -79,8 +81,9 @@ def test_batches_and_merge_are_the_whole(place, model):
 def test_scoring_a_batch_is_pure(place, model):
     batch = next(batches(place / "new.parquet", Record.of(model).layout))
     first, second = score_batch(model, batch), score_batch(model, batch)
-    for name in ("ids", "proba", "anomaly_proba", "pvalue", "score"):
-        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+    assert set(first.quantities) == {"object", "proba", "anomaly_proba", "pvalue", "score"}
+    for name in first.quantities:
+        np.testing.assert_array_equal(first[name], second[name])
 
 
 def test_the_strangest_are_kept_whole(place, model):
@@ -88,8 +91,8 @@ def test_the_strangest_are_kept_whole(place, model):
     kept = None
     for batch in batches(place / "new.parquet", layout, 9):
         kept = strangest(kept, batch, score_batch(model, batch).score, 4)
-    found = rank_file(model, place / "new.parquet", n_shown=4)
-    assert kept[0].ids.tolist() == found.verdicts.ids[:4].tolist() == found.shown.ids.tolist()
+    found = rank_file(model, place / "new.parquet", RankOptions(n_shown=4))
+    assert kept[0].ids.tolist() == found.ranking.ids[:4].tolist() == found.shown.ids.tolist()
     everything = next(batches(place / "new.parquet", layout))
     row = int(found.shown.ids[0].partition("-")[2])
     np.testing.assert_array_equal(found.shown.objects.values[0], everything.objects.values[row])
@@ -104,9 +107,7 @@ def test_a_record_travels_with_the_model_file(place, model, tmp_path):
     assert kept.cross_validation.summary.n_objects == 100
     assert kept.cross_validation.confusion.sum() == 100
     found = rank_file(load(tmp_path / "m.badac"), place / "new.parquet")
-    np.testing.assert_array_equal(
-        found.verdicts.score, rank_file(model, place / "new.parquet").verdicts.score
-    )
+    np.testing.assert_array_equal(found.ranking.score, rank_file(model, place / "new.parquet").ranking.score)
 
 
 def test_objects_without_names_are_numbered_through_all_batches(tmp_path):
@@ -143,7 +144,7 @@ def test_variances_become_standard_deviations():
 def test_cross_validation_judges_every_object_once_and_never_by_itself():
     objects, label = table(30, 5)
     code = label.astype(np.int64)
-    rows, folds = validation_rows(code, 5, np.random.default_rng(0))
+    split = Split.of(code, 5, np.random.default_rng(0))
     seen = []
 
     class Spy:
@@ -155,10 +156,10 @@ def test_cross_validation_judges_every_object_once_and_never_by_itself():
             seen.extend(others.values[:, 0].tolist())
             return np.full((len(others), 2), 0.5)
 
-    cross_validate(Spy(), objects, label, code, rows, folds, np.random.default_rng(1))
+    cross_validate(Spy(), objects, label, split, np.random.default_rng(1))
     assert sorted(seen) == sorted(objects.values[:, 0].tolist())
     with pytest.raises(ValueError, match="one class only"):
-        validation_rows(np.zeros(5, dtype=np.int64), 3, np.random.default_rng(0))
+        Split.of(np.zeros(5, dtype=np.int64), 3, np.random.default_rng(0))
 
 
 def test_a_folder_is_whole_or_absent(tmp_path):
@@ -180,10 +181,37 @@ def test_simulated_digits_lack_the_nine_in_training_only():
         simulate("5")
 
 
-def test_an_object_with_points_of_its_own_is_drawn_over_its_class(tmp_path):
-    objects, label = table(60, 6)
-    long_table(objects, label).to_csv(tmp_path / "train.csv", index=False)
-    found = read_training(tmp_path / "train.csv").catalogue
-    display = ObjectDisplay.from_members(found.objects[:1], found.objects, "0", found.bands).plot()
+@pytest.fixture(scope="module")
+def curves(tmp_path_factory):
+    """A model of light curves at their own times in two bands, and a table of them."""
+    folder = tmp_path_factory.mktemp("curves")
+    objects, label = table(40, 6)
+    long_table(objects, label).to_csv(folder / "train.csv", index=False)
+    settings = Settings(class_model="gp", folds=0, diagnose=False)
+    return learn(read_training(folder / "train.csv"), settings), folder / "train.csv"
+
+
+def test_an_object_with_points_of_its_own_is_explained_and_drawn_by_band(curves):
+    model, path = curves
+    found = explained(model, find_object(model, path, "s3"))
+    assert {"hypothesis", "window", "points"} <= set(found.numbers())
+    assert any("strangest" in line for line in found.lines())
+    display = found.display.plot()
     assert [name for name, _ in display.bands] == ["g", "r"]
-    assert display.window is None
+    assert all(len(band.at) == len(band.mean) > 0 for _, band in display.bands)
+    assert np.isfinite(display.window).all()
+
+
+def test_an_explanation_that_fails_says_so(curves, monkeypatch):
+    """Neither the report nor `badac explain` may take an error for "there is nothing to explain"."""
+    model, path = curves
+    found = rank_file(model, path, RankOptions(n_shown=2))
+
+    def broken(self, X, **named):
+        raise ValueError("the explanation is broken")
+
+    monkeypatch.setattr(type(model), "explain", broken)
+    with pytest.raises(ValueError, match="the explanation is broken"):
+        report_page(found)
+    with pytest.raises(ValueError, match="the explanation is broken"):
+        explained(model, find_object(model, path, "s3"))

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from populations import gaussian
 
-from badac.classes.population.rank import Spectrum, choose_rank, leading_eigenvectors
+from badac.classes.population.rank import choose_rank
 from badac.latent.factor import (
     all_statistics,
     drawn_together,
@@ -11,7 +10,9 @@ from badac.latent.factor import (
     statistics,
 )
 from badac.latent.likelihood import project
+from badac.latent.moments import Spectrum, leading_eigenvectors
 from badac.training import TrainingScales
+from populations import gaussian
 
 
 def test_sums_of_blocks_are_the_sum_of_all() -> None:

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from populations import gaussian
 from scipy.stats import multivariate_normal
 
 from badac.data.measurements import Measurements
 from badac.latent.likelihood import project
+from populations import gaussian
 
 
 def dense(objects: Measurements, mean: np.ndarray, factors: np.ndarray, psi: np.ndarray) -> np.ndarray:

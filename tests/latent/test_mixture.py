@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
-from populations import gaussian, sines
 
-from badac.classes.population.rank import Spectrum
-from badac.classes.population.shape import Shape, choose_shape
 from badac.latent.kernel_density import BANDWIDTHS, KernelDensity, best_weights
 from badac.latent.likelihood import LatentLikelihood, project
 from badac.latent.mixture import Mixture, averaged, deconvolve, logsumexp_rows, start_mixture
-from badac.latent.reconstruction import as_mixture
+from badac.latent.moments import Spectrum
+from badac.latent.shape import Shape, choose_shape
 from badac.training import TrainingScales
+from populations import gaussian, sines
 
 
 def latent_of(members, rank: int) -> LatentLikelihood:
@@ -64,7 +63,7 @@ def test_curves_are_the_mixture_they_stand_for(rank: int) -> None:
     latent = latent_of(sines(30, seed=5), rank)
     curves = KernelDensity.of(latent, np.random.default_rng(0))
     np.testing.assert_allclose(
-        curves.log_evidence(latent), as_mixture(curves).log_evidence(latent), rtol=1e-9, atol=1e-8
+        curves.log_evidence(latent), curves.as_mixture().log_evidence(latent), rtol=1e-9, atol=1e-8
     )
 
 

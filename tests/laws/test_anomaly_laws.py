@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest
 
 from badac import BADACClassifier, Measurements
-from badac.anomalies import Described
+from badac.anomalies import ClassSummary
 from badac.latent.mixture import Mixture
 from badac.metrics import detection_summary
 from badac.noise import Gaussian
@@ -107,10 +107,10 @@ def test_the_strangest_window_holds_the_centre_of_a_compact_anomaly() -> None:
     assert holds[high].mean() >= 0.8
 
 
-def described_as_they_claim(model: BADACClassifier) -> tuple[Described, ...]:
+def summaries_as_they_claim(model: BADACClassifier) -> tuple[ClassSummary, ...]:
     """The classes of the model as if all error bars held."""
     return tuple(
-        Described(
+        ClassSummary(
             one.factor,
             one.density if isinstance(one.density, Mixture) else Mixture.standard(one.factor.rank),
             Gaussian(),
@@ -127,7 +127,8 @@ def test_bad_points_are_not_strangeness() -> None:
     )
     model = BADACClassifier(class_model="population", random_state=0).fit(data.train, data.train_label)
     score = model.anomaly_score(data.test)
-    plain = replace(model.anomaly_model_, classes=described_as_they_claim(model))
+    anomaly = model.anomaly_model_
+    plain = replace(anomaly, grid=replace(anomaly.grid, classes=summaries_as_they_claim(model)))
     naive = plain.log_bayes_factor(data.test)
     found, before = (
         detection_summary(data.is_anomaly, each, contamination=0.02).rws for each in (score, naive)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 from badac import Measurements
 from badac.metrics import calibration_curve
@@ -9,16 +10,11 @@ from badac.plots import (
     CalibrationDisplay,
     ClassBand,
     ConfusionDisplay,
-    CovarianceDisplay,
     DiagnosisDisplay,
-    EvidenceDisplay,
     ObjectDisplay,
     ObjectsDisplay,
     RankingDisplay,
-    RocDisplay,
-    new_figure,
 )
-from badac.plots.roc import RocCurve
 from badac.plots.style import rendered
 
 
@@ -42,24 +38,6 @@ def test_objects_without_coordinates_or_errors():
     assert display.ax_.lines[0].get_ydata().tolist() == [0.0, 0.0]
 
 
-def test_evidence_keeps_far_objects_on_the_edge():
-    rng = np.random.default_rng(0)
-    evidence = rng.normal(size=(40, 2))
-    evidence[0] = -np.inf
-    label = np.repeat([0, 1], 20)
-    label[0] = -1
-    ax = EvidenceDisplay(evidence, label).plot().ax_
-    crosses = ax.collections[2].get_offsets()
-    assert crosses.tolist() == [[ax.get_xlim()[0], ax.get_ylim()[0]]]
-    assert sum(len(collection.get_offsets()) for collection in ax.collections) == 40
-
-
-@pytest.mark.parametrize("evidence", [np.zeros((3, 2)), np.full((3, 2), -np.inf), np.zeros((0, 2))])
-def test_evidence_of_no_spread_is_drawn(evidence):
-    display = EvidenceDisplay(evidence, np.zeros(len(evidence), dtype=np.int64)).plot()
-    assert rendered(display.figure_, "png").startswith(b"\x89PNG")
-
-
 def test_calibration_shows_the_curve_of_the_metrics():
     rng = np.random.default_rng(1)
     probability = rng.random(2000)
@@ -68,8 +46,9 @@ def test_calibration_shows_the_curve_of_the_metrics():
     curve = calibration_curve(truth, probability)
     np.testing.assert_array_equal(display.curves["model"].observed, curve.observed)
     ax = display.plot(of="class 1").ax_
-    line = ax.containers[0].lines[0]
+    line = ax.lines[1]  # the first is the diagonal
     np.testing.assert_allclose(line.get_ydata(), curve.observed)
+    assert line.get_label() == ax.get_legend().get_texts()[0].get_text() == "model"
     assert ax.get_xlabel() == "stated probability of class 1"
 
 
@@ -77,36 +56,25 @@ def test_calibration_leaves_out_bins_of_few_objects_and_bars_stay_in_range():
     probability = np.r_[np.full(50, 0.05), np.full(2, 0.55), np.full(50, 0.95)]
     truth = probability > 0.5
     ax = CalibrationDisplay.from_predictions(truth, {"model": probability}).plot(fewest=5).ax_
-    drawn = ax.containers[0].lines[0].get_xdata()
+    drawn = ax.lines[1].get_xdata()
     assert np.isfinite(drawn).tolist() == [True, False, True]  # a gap, since nothing was measured in between
     for segment in ax.containers[0].lines[2][0].get_segments():
         ends = np.asarray(segment).ravel()[1::2]  # the gap has none
         assert np.all(np.isnan(ends) | ((ends >= 0.0) & (ends <= 1.0)))
 
 
-def test_roc_is_that_of_scikit_learn_and_allows_infinite_scores():
-    truth, score = [1, 0, 1, 0, 0], [np.inf, 2.0, 3.0, -np.inf, 3.0]
-    curve = RocCurve.of(truth, score)
-    # Of six pairs, five are in the right order and one (3.0 against 3.0) is a tie.
-    assert curve.auc == pytest.approx(5.5 / 6)
-    display = RocDisplay.from_scores(truth, {"model": score})
-    figure, axes = new_figure(1, 2)
-    display.plot(axes[0])
-    assert axes[0].get_legend().get_texts()[0].get_text() == "model, 0.917"
-    assert display.plot(axes[1], log_from=1e-3).ax_.get_xscale() == "log"
-    assert display.figure_ is figure
+def test_calibration_without_a_legend_or_a_bin_to_draw():
+    display = CalibrationDisplay.from_predictions([0, 1], {"model": [0.2, 0.9]})
+    assert display.plot(with_legend=False).ax_.get_legend() is None
+    assert CalibrationDisplay({}).plot().ax_.get_legend() is None
+    assert pyplot.get_fignums() == []  # scikit-learn imports pyplot; nothing is registered there
 
 
-def test_covariance_is_drawn_as_it_is():
-    matrix = np.array([[1.0, 0.5], [0.5, 2.0]])
-    display = CovarianceDisplay(matrix).plot()
-    np.testing.assert_array_equal(display.ax_.images[0].get_array(), matrix)
-
-
-def test_confusion_counts_and_names():
-    display = ConfusionDisplay.from_predictions(["a", "b", "b", "c"], ["a", "b", "c", "c"]).plot()
-    assert display.counts.tolist() == [[1, 0, 0], [0, 1, 1], [0, 0, 1]]
-    assert display.shares[1].tolist() == [0.0, 0.5, 0.5]
+def test_confusion_shades_by_share_and_writes_counts_and_names():
+    display = ConfusionDisplay(np.array([[1000, 0, 0], [0, 1, 1], [0, 0, 0]]), ["a", "b", "c"]).plot()
+    assert display.shares.tolist() == [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 0.0]]
+    np.testing.assert_array_equal(display.ax_.images[0].get_array(), display.shares)
+    assert [text.get_text() for text in display.ax_.texts] == ["1,000", "", "", "", "1", "1", "", "", ""]
     assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["a", "b", "c"]
     many = ConfusionDisplay(np.eye(30, dtype=np.int64), [f"class {i}" for i in range(30)]).plot()
     assert len(many.ax_.texts) == 0  # too many for numbers

@@ -11,7 +11,7 @@ import pytest
 from badac import BADACClassifier
 from badac.classes import GaussianProcess
 from badac.data import from_long
-from badac.lsdb import judge_light_curves
+from badac.lsdb import NestedColumns, judge_light_curves
 
 BANDS = ("g", "r")
 
@@ -82,9 +82,9 @@ def test_an_object_without_a_point_has_no_verdict(curves_model: BADACClassifier)
 def test_wrong_nests_are_told(curves_model: BADACClassifier) -> None:
     frame = nested(long_table(4, seed=5)[0], 4)
     with pytest.raises(ValueError, match="no column 'curve' of light curves"):
-        judge_light_curves(frame, curves_model, bands=BANDS, nested="curve")
+        judge_light_curves(frame, curves_model, bands=BANDS, columns=NestedColumns(nested="curve"))
     with pytest.raises(ValueError, match="no field 'mag'"):
-        judge_light_curves(frame, curves_model, bands=BANDS, flux="mag")
+        judge_light_curves(frame, curves_model, bands=BANDS, columns=NestedColumns(flux="mag"))
     with pytest.raises(ValueError, match="`bands` must be given"):
         judge_light_curves(frame, curves_model)
     with pytest.raises(ValueError, match="never seen in training: r"):

@@ -14,7 +14,7 @@ from surveys import curves, frame_of
 from badac import BADACClassifier, Measurements
 from badac.calibration.pvalues import discoveries, expected_false_alarms
 from badac.dask import Tally
-from badac.partition import BadRows, identity, judge, lean
+from badac.partition import BadRows, identity_of, judge, lean
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -71,7 +71,7 @@ def test_models_are_called_by_what_they_learned(model: BADACClassifier) -> None:
     objects, label = curves(300, seed=1)
     again = BADACClassifier("template", random_state=0, n_jobs=2).fit(objects, label)
     other = BADACClassifier("template", random_state=0, anomaly_prior=0.02).fit(objects, label)
-    assert identity(again) == identity(model) != identity(other)
+    assert identity_of(again) == identity_of(model) != identity_of(other)
 
 
 @pytest.mark.parametrize("fdr", [0.05, 0.3, 0.9])

@@ -17,7 +17,7 @@ from badac import BADACClassifier, Measurements
 from badac.dask import cluster, rank_files
 from badac.dask.parts import BAD_ROWS, Part, Run, judge_piece, keep_parts
 from badac.dask.pieces import Piece, files_of, pieces
-from badac.job import Layout, Record, rank_file
+from badac.job import Layout, RankOptions, Record, rank_file
 from badac.job.record import versions
 from badac.partition import BadRows
 
@@ -49,10 +49,10 @@ def one_file(folder: Path) -> Path:
 
 
 def same(found: Any, expected: Any) -> None:
-    np.testing.assert_array_equal(found.verdicts.ids, expected.verdicts.ids)
+    np.testing.assert_array_equal(found.ranking.ids, expected.ranking.ids)
     for name in ("proba", "anomaly_proba", "pvalue", "score"):
         np.testing.assert_allclose(
-            getattr(found.verdicts, name), getattr(expected.verdicts, name), rtol=1e-6, err_msg=name
+            getattr(found.ranking, name), getattr(expected.ranking, name), rtol=1e-6, err_msg=name
         )
     assert (found.n_discoveries, found.counts) == (expected.n_discoveries, expected.counts)
     assert found.expected_false_alarms == pytest.approx(expected.expected_false_alarms)
@@ -65,8 +65,8 @@ def test_the_ranking_of_a_folder_is_that_of_one_file(
 ) -> None:
     monkeypatch.setattr("badac.dask.files.pieces", lambda path, layout: pieces(path, layout, n_rows=30))
     seen: list[int] = []
-    found = rank_files(trained, folder, folder.parent / "out", client, fdr=0.3, done=seen.append)
-    same(found, rank_file(trained, one_file(folder), fdr=0.3))
+    found = rank_files(trained, folder, folder.parent / "out", client, RankOptions(fdr=0.3), done=seen.append)
+    same(found, rank_file(trained, one_file(folder), RankOptions(fdr=0.3)))
     assert sum(seen) == found.n_objects == 200
     results = folder.parent / "results"
     results.mkdir()
@@ -78,9 +78,9 @@ def test_the_ranking_of_a_folder_is_that_of_one_file(
 
 
 def test_a_ranking_may_hold_the_strangest_only(client: Any, trained: BADACClassifier, folder: Path) -> None:
-    found = rank_files(trained, folder, folder.parent / "out", client, fdr=0.3, n_ranked=25)
-    expected = rank_file(trained, one_file(folder), fdr=0.3)
-    np.testing.assert_array_equal(found.verdicts.ids, expected.verdicts.ids[:25])
+    found = rank_files(trained, folder, folder.parent / "out", client, RankOptions(fdr=0.3, n_ranked=25))
+    expected = rank_file(trained, one_file(folder), RankOptions(fdr=0.3))
+    np.testing.assert_array_equal(found.ranking.ids, expected.ranking.ids[:25])
     assert (found.n_objects, found.n_discoveries, found.counts) == (
         200,
         expected.n_discoveries,
@@ -136,7 +136,7 @@ def test_bad_rows_stop_the_run_with_their_names_or_are_listed(
     table.to_parquet(folder / "night-1.parquet", row_group_size=40, index=False)
     with pytest.raises(BadRows, match=r"partition 1 \(night-1.*row 73: negative error.*--on-error report"):
         rank_files(trained, folder, folder.parent / "out", client)
-    found = rank_files(trained, folder, folder.parent / "out", client, on_error="report")
+    found = rank_files(trained, folder, folder.parent / "out", client, RankOptions(on_error="report"))
     listed = pd.read_csv(Path(found.parts) / BAD_ROWS)
     assert listed["object"].tolist() == ["object 73", "object 130"]
     assert listed["row"].tolist() == [73, 130]
@@ -144,7 +144,7 @@ def test_bad_rows_stop_the_run_with_their_names_or_are_listed(
     assert found.n_objects == 198 and "2 rows" in found.notes[0]
     kept = np.setdiff1d(np.arange(200), [73, 130])
     ranking = trained.rank(survey[kept])
-    np.testing.assert_array_equal(found.verdicts.ids, [f"object {row}" for row in kept[ranking.objects]])
+    np.testing.assert_array_equal(found.ranking.ids, [f"object {row}" for row in kept[ranking.objects]])
 
 
 def test_a_file_that_cannot_be_read_is_named_or_listed(
@@ -180,7 +180,7 @@ def test_wrong_files_are_told_before_anything_is_read(
     with pytest.raises(ValueError, match="no Parquet files"):
         files_of(_empty(folder))
     with pytest.raises(ValueError, match="`on_error` must be one of"):
-        rank_files(trained, folder, folder.parent / "out", client, on_error="ignore")
+        RankOptions(on_error="ignore")
     assert not list(folder.parent.glob(".out.parts-*"))
 
 
@@ -212,7 +212,7 @@ def test_the_run_survives_a_worker(trained: BADACClassifier, folder: Path) -> No
                 killed.extend(own.run(os.getpid).values())
                 os.kill(killed[0], signal.SIGKILL)
 
-        found = rank_files(trained, folder, folder.parent / "out", own, n_rows=30, done=kill)
+        found = rank_files(trained, folder, folder.parent / "out", own, RankOptions(n_rows=30), done=kill)
         assert killed and killed[0] not in own.run(os.getpid).values()
     same(found, expected)
 

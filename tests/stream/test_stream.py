@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 
 import badac
 from badac import BADACClassifier, Measurements, Stream
-from badac.stream import step
 from badac.simulate import experiment
+from badac.stream import step
 from badac.stream.new_class_prior import Alikeness, YoungClass, message
 
 AT = np.linspace(0.0, 1.0, 30)

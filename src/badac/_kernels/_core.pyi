@@ -68,6 +68,7 @@ def latent_posterior(
     component_precision: FloatArray,
     component_shift: FloatArray,
     *,
+    n_threads: int,
     level: str,
 ) -> None: ...
 def latent_step(
@@ -82,6 +83,7 @@ def latent_step(
     *,
     refresh: bool,
     threshold: float,
+    n_threads: int,
     level: str,
 ) -> None: ...
 def latent_left_out(
@@ -94,6 +96,7 @@ def latent_left_out(
     means: FloatArray,
     count: FloatArray,
     *,
+    n_threads: int,
     level: str,
 ) -> None: ...
 def weigh_points(
@@ -105,6 +108,7 @@ def weigh_points(
     mean: FloatArray,
     psi: FloatArray,
     *,
+    n_threads: int,
     level: str,
 ) -> None: ...
 def mixture_logsumexp(
@@ -134,6 +138,7 @@ def latent_without(
     shift: FloatArray,
     offset: FloatArray,
     amplitude: FloatArray,
+    *,
     chosen: Any,
     place: Any,
     n_threads: int,
@@ -174,6 +179,7 @@ def widths_posterior(
     *,
     max_steps: int,
     tolerance: float,
+    n_threads: int,
     level: str,
 ) -> None: ...
 def widths_log_likelihood(
@@ -186,5 +192,6 @@ def widths_log_likelihood(
     scale: FloatArray,
     *,
     positions: FloatArray,
+    n_threads: int,
     level: str,
 ) -> None: ...

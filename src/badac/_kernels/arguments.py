@@ -7,8 +7,7 @@ Shapes: ``n`` objects, ``k`` curves, ``m`` points.
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +25,14 @@ class Pairs:
     Attributes
     ----------
     d, d_sigma : (n, m) and (n, m) or (1, m)
+        The objects; a point with a NaN value or an infinite sigma is missing.
     y, y_sigma : (k, m) and (k, m) or (1, m)
+        The curves; both finite.
     extra_variance : (m,)
+    log_weights : (k,) or None
+        Log weights of the curves; None for ``-log k`` each.
+    skip : (n,) or None
+        The curve that each object leaves out, -1 for none.
     """
 
     d: FloatArray
@@ -35,6 +40,8 @@ class Pairs:
     y: FloatArray
     y_sigma: FloatArray
     extra_variance: FloatArray
+    log_weights: FloatArray | None = None
+    skip: IntArray | None = None
 
     @classmethod
     def of(
@@ -43,8 +50,9 @@ class Pairs:
         d_sigma: npt.ArrayLike,
         y: npt.ArrayLike,
         y_sigma: npt.ArrayLike,
-        extra_variance: npt.ArrayLike,
+        extra_variance: npt.ArrayLike = 0.0,
     ) -> Pairs:
+        """Check and bring into form; curves of equal weight, none left out."""
         values, curves = _matrix("d", d), _matrix("y", y)
         if curves.shape[1] != values.shape[1]:
             raise ValueError(
@@ -58,8 +66,13 @@ class Pairs:
         _require_finite("y_sigma", curve_sigma)
         return cls(values, sigma, curves, curve_sigma, _extra(extra_variance, values.shape[1]))
 
+    def weighed(self, log_weights: npt.ArrayLike | None, skip: npt.ArrayLike | None) -> Pairs:
+        """Return the same pairs with log weights (k,) of the curves, and the curve (n,) that each object leaves out."""
+        n, k = self.d.shape[0], self.y.shape[0]
+        return replace(self, log_weights=_weights(log_weights, k), skip=_skip(skip, n, k))
 
-def checked_weights(log_weights: npt.ArrayLike | None, n_curves: int) -> FloatArray | None:
+
+def _weights(log_weights: npt.ArrayLike | None, n_curves: int) -> FloatArray | None:
     """Log weights of the curves as (k,) float64; -inf is a curve that does not count, NaN and +inf are errors."""
     if log_weights is None:
         return None
@@ -76,7 +89,7 @@ def checked_weights(log_weights: npt.ArrayLike | None, n_curves: int) -> FloatAr
     return weights
 
 
-def checked_skip(skip: npt.ArrayLike | None, n_objects: int, n_curves: int) -> IntArray | None:
+def _skip(skip: npt.ArrayLike | None, n_objects: int, n_curves: int) -> IntArray | None:
     """The curve each object leaves out as (n,) int64, -1 for none."""
     if skip is None:
         return None
@@ -92,14 +105,10 @@ def checked_skip(skip: npt.ArrayLike | None, n_objects: int, n_curves: int) -> I
 
 
 def checked_threads(n_threads: int) -> int:
+    """Return the number of threads, at least one."""
     if n_threads < 1:
         raise ValueError(f"`n_threads` must be at least 1: got {n_threads}.")
     return int(n_threads)
-
-
-def simd_level() -> str:
-    """The instruction set that ``BADAC_SIMD`` forces on the compiled core; empty for the best that the machine has."""
-    return os.environ.get("BADAC_SIMD", "")
 
 
 def _matrix(name: str, array: npt.ArrayLike) -> FloatArray:

@@ -1,14 +1,15 @@
-"""The compiled core, called with checked arrays: the same numbers as `reference`, much faster.
+"""The compiled core as a backend: the same numbers as the definitions, much faster.
 
-Twin: the functions of the same name in `badac._kernels.reference`. Precondition: none beyond theirs. Tolerance: matches agree
-to 1e-12 of the sizes of their terms; a log-sum to 1e-9 of itself or 1e-12 nats, whichever is larger, as a bound (what is
-seen is a tenth of it or less).
+Threads do not change a bit of any kernel, and all of them hear Ctrl-C. Twin: the functions of `NUMPY`. Tolerance of pairs:
+matches agree to 1e-12 of the sizes of their terms; a log-sum to 1e-9 of itself or 1e-12 nats, whichever is larger, as a
+bound (what is seen is a tenth of it or less); `mixture_logsumexp` to 1e-5 nats. Of the others: `compiled_latent`.
 
 How it stays exact. The log-sum first scores every curve in single precision, with a bound on the error of each score, and
 computes again in double all those that could change the log-sum by more than the tolerance together; where single precision
 cannot resolve the residuals, or most curves matter, it works in double from the start. Pairs whose squares would overflow
-or vanish take a slow path. Threads do not change a bit; other block sizes change rounding and what stays in single
-precision, so they keep the same tolerance. How it is fast is told in ``src/native/README.md``.
+or vanish take a slow path. Other block sizes change rounding and what stays in single precision, so they keep the same
+tolerance. Under noise of several widths, curves more than 10 nats below the best keep their score in single precision, and
+tiles of curves that cannot matter any more are given up. How it is fast is told in ``src/native/README.md``.
 
 The environment variable ``BADAC_SIMD`` (``baseline``, ``avx2``, ``avx512``) forces an instruction set, for tests.
 """
@@ -18,17 +19,12 @@ from __future__ import annotations
 from typing import TypedDict
 
 import numpy as np
-import numpy.typing as npt
 
 from badac._kernels import _core
-from badac._kernels.arguments import (
-    FloatArray,
-    Pairs,
-    checked_skip,
-    checked_threads,
-    checked_weights,
-    simd_level,
-)
+from badac._kernels import compiled_latent as latent
+from badac._kernels.arguments import FloatArray, Pairs
+from badac._kernels.backends import Backend
+from badac._kernels.compiled_latent import how
 
 
 class Report(TypedDict):
@@ -40,52 +36,31 @@ class Report(TypedDict):
     careful: int
 
 
-def pair_log_match(
-    d: npt.ArrayLike,
-    d_sigma: npt.ArrayLike,
-    y: npt.ArrayLike,
-    y_sigma: npt.ArrayLike,
-    *,
-    extra_variance: npt.ArrayLike = 0.0,
-    n_threads: int = 1,
-) -> FloatArray:
-    """Log density of every object under every curve, (n, k); see `badac._kernels.reference.pair_log_match`."""
-    pairs = Pairs.of(d, d_sigma, y, y_sigma, extra_variance)
-    out = np.empty((pairs.d.shape[0], pairs.y.shape[0]))
+def levels() -> list[str]:
+    """Instruction sets that this build has and this machine can run, best first."""
+    return [str(name) for name in _core.levels()]
+
+
+def multiply_add_ns() -> float:
+    """Nanoseconds per double of a vector multiply-add on one thread: the machine's arithmetic limit, measured."""
+    return float(_core.multiply_add_ns(how(1)["level"]))
+
+
+def pair_log_match(pairs: Pairs, *, n_threads: int = 1) -> FloatArray:
+    out = np.empty((len(pairs.d), len(pairs.y)))
     _core.pair_log_match(
-        out,
-        pairs.d,
-        pairs.d_sigma,
-        pairs.y,
-        pairs.y_sigma,
-        pairs.extra_variance,
-        n_threads=checked_threads(n_threads),
-        level=simd_level(),
+        out, pairs.d, pairs.d_sigma, pairs.y, pairs.y_sigma, pairs.extra_variance, **how(n_threads)
     )
     return out
 
 
-def pair_logsumexp(
-    d: npt.ArrayLike,
-    d_sigma: npt.ArrayLike,
-    y: npt.ArrayLike,
-    y_sigma: npt.ArrayLike,
-    *,
-    log_weights: npt.ArrayLike | None = None,
-    skip: npt.ArrayLike | None = None,
-    extra_variance: npt.ArrayLike = 0.0,
-    n_threads: int = 1,
-) -> FloatArray:
-    """Log evidence of every object, (n,); see `badac._kernels.reference.pair_logsumexp`."""
-    pairs = Pairs.of(d, d_sigma, y, y_sigma, extra_variance)
-    return pair_logsumexp_with(pairs, log_weights=log_weights, skip=skip, n_threads=n_threads)[0]
+def pair_logsumexp(pairs: Pairs, *, n_threads: int = 1) -> FloatArray:
+    return pair_logsumexp_with(pairs, n_threads=n_threads)[0]
 
 
 def pair_logsumexp_with(
     pairs: Pairs,
     *,
-    log_weights: npt.ArrayLike | None = None,
-    skip: npt.ArrayLike | None = None,
     n_threads: int = 1,
     screen: bool = True,
     objects_per_block: int = 0,
@@ -95,8 +70,7 @@ def pair_logsumexp_with(
 
     ``screen=False`` keeps it in double; block sizes of 0 are chosen from the sizes of the problem.
     """
-    n, k = pairs.d.shape[0], pairs.y.shape[0]
-    out = np.empty(n)
+    out = np.empty(len(pairs.d))
     report: Report = _core.pair_logsumexp(
         out,
         pairs.d,
@@ -104,22 +78,58 @@ def pair_logsumexp_with(
         pairs.y,
         pairs.y_sigma,
         pairs.extra_variance,
-        log_weights=checked_weights(log_weights, k),
-        skip=checked_skip(skip, n, k),
-        n_threads=checked_threads(n_threads),
+        log_weights=pairs.log_weights,
+        skip=pairs.skip,
         screen=screen,
         objects_per_block=objects_per_block,
         curves_per_block=curves_per_block,
-        level=simd_level(),
+        **how(n_threads),
     )
     return out, report
 
 
-def levels() -> list[str]:
-    """Instruction sets that this build has and this machine can run, best first."""
-    return [str(name) for name in _core.levels()]
+def mixture_logsumexp(
+    pairs: Pairs, log_share: FloatArray, scale: FloatArray, *, n_threads: int = 1
+) -> FloatArray:
+    out = np.empty(len(pairs.d))
+    _core.mixture_logsumexp(
+        out,
+        pairs.d,
+        pairs.d_sigma,
+        pairs.y,
+        pairs.y_sigma,
+        *_pairs_of_widths(log_share, scale),
+        log_weights=pairs.log_weights,
+        skip=pairs.skip,
+        **how(n_threads),
+    )
+    return out
 
 
-def multiply_add_ns() -> float:
-    """Nanoseconds per double of a vector multiply-add on one thread: the machine's arithmetic limit, measured."""
-    return float(_core.multiply_add_ns(simd_level()))
+def _pairs_of_widths(log_share: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Factors on the two variances and shares (C,) of all pairs of widths that have a share, the widest first."""
+    rows, columns = (index.ravel() for index in np.indices((len(scale), len(scale))))
+    share = np.exp(log_share[rows] + log_share[columns])
+    of_object, of_curve = scale[rows] ** 2, scale[columns] ** 2
+    order = np.argsort(-(of_object + of_curve), kind="stable")
+    order = order[share[order] > 0]
+    return of_object[order], of_curve[order], share[order]
+
+
+COMPILED = Backend(
+    name="compiled",
+    pair_log_match=pair_log_match,
+    pair_logsumexp=pair_logsumexp,
+    mixture_logsumexp=mixture_logsumexp,
+    latent_log_match=latent.latent_log_match,
+    latent_log_evidence=latent.latent_log_evidence,
+    latent_posterior=latent.latent_posterior,
+    latent_step=latent.latent_step,
+    latent_left_out=latent.latent_left_out,
+    weigh_points=latent.weigh_points,
+    latent_without=latent.latent_without,
+    bump_ratios=latent.bump_ratios,
+    bump_average=latent.bump_average,
+    widths_log_likelihood=latent.widths_log_likelihood,
+    widths_posterior=latent.widths_posterior,
+)

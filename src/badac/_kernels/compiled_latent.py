@@ -1,84 +1,102 @@
-"""The compiled latent kernels: the same numbers as `badac._kernels.latent`, much faster.
+"""The compiled kernels of latent positions: weights of points, matches, EM steps, hypotheses and widths.
 
-Twin: the functions of the same name in `badac._kernels.latent`. Precondition: 1 to 48 latent dimensions; above that the twin
-is called. Tolerance: 1e-10 of the sum of the sizes of a match's terms.
+Twin: the function of the same name in `NUMPY`, which is also called where the core's own bounds end: latent dimensions above
+48, deviations above 96, more than 2 components asked about bumps, more than 64 widths. Tolerance: 1e-10 of the sum of the
+sizes of a match's terms; 1e-9 of it for hypotheses; 1e-9 of the log likelihood and of the weights for widths. A bump is
+visited only at the points from its first to its last that are not zero.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import os
+from typing import TypedDict
 
-from badac._kernels import _core, latent
-from badac._kernels.arguments import FloatArray, checked_threads, simd_level
-from badac._kernels.latent import BoolArray, Components
+import numpy as np
+import numpy.typing as npt
+
+from badac._kernels import _core
+from badac._kernels.arguments import FloatArray, IntArray, checked_threads
+from badac._kernels.backends import NUMPY
+from badac._kernels.hypotheses import Filtering
+from badac._kernels.latent import Components, Near, Sums
+from badac._kernels.widths import WidePoints
+
+_ABI = 3  # of `_core`, counted up when a signature there changes
+
+if _core.abi != _ABI:
+    raise RuntimeError(
+        f"the compiled core is not of this version of badac: it has abi {_core.abi}, and {_ABI} is needed. "
+        "Build it again (`make install`), or set BADAC_KERNELS=reference."
+    )
+
+_whole = np.ascontiguousarray
+
+
+class How(TypedDict):
+    n_threads: int
+    level: str
+
+
+def how(n_threads: int) -> How:
+    """What every kernel of the core takes besides its arrays."""
+    return {"n_threads": checked_threads(n_threads), "level": os.environ.get("BADAC_SIMD", "")}
+
+
+def _fits(shift: FloatArray) -> bool:
+    return bool(0 < shift.shape[1] <= _core.latent_max_rank)
 
 
 def latent_log_match(
-    precision: FloatArray,
-    shift: FloatArray,
-    components: Components,
-    *,
-    n_threads: int = 1,
+    precision: FloatArray, shift: FloatArray, components: Components, *, n_threads: int = 1
 ) -> FloatArray:
-    """Log of each object's likelihood averaged over each component, (n, k); see `badac._kernels.latent`."""
     if not _fits(shift):
-        return latent.latent_log_match(precision, shift, components)
+        return NUMPY.latent_log_match(precision, shift, components)
     out = np.empty((len(shift), len(components.log_constant)))
-    arrays = map(np.ascontiguousarray, (precision, shift, *components))
-    _core.latent_log_match(out, *arrays, n_threads=checked_threads(n_threads), level=simd_level())
+    _core.latent_log_match(out, *map(_whole, (precision, shift, *components)), **how(n_threads))
     return out
 
 
 def latent_log_evidence(
-    precision: FloatArray,
-    shift: FloatArray,
-    components: Components,
-    *,
-    n_threads: int = 1,
+    precision: FloatArray, shift: FloatArray, components: Components, *, n_threads: int = 1
 ) -> FloatArray:
-    """Log of the sum of the matches over the components, (n,); see `badac._kernels.latent`."""
     if not _fits(shift):
-        return latent.latent_log_evidence(precision, shift, components)
+        return NUMPY.latent_log_evidence(precision, shift, components)
     out = np.empty(len(shift))
-    arrays = map(np.ascontiguousarray, (precision, shift, *components))
-    _core.latent_log_evidence(out, *arrays, n_threads=checked_threads(n_threads), level=simd_level())
+    _core.latent_log_evidence(out, *map(_whole, (precision, shift, *components)), **how(n_threads))
     return out
 
 
 def latent_posterior(
-    precision: FloatArray, shift: FloatArray, component_precision: FloatArray, component_shift: FloatArray
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    *,
+    n_threads: int = 1,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Covariance (n, p), mean (n, r) and log det (n,) under one component; see `badac._kernels.latent`."""
     if not _fits(shift):
-        return latent.latent_posterior(precision, shift, component_precision, component_shift)
+        return NUMPY.latent_posterior(precision, shift, component_precision, component_shift)
     out = (np.empty(precision.shape), np.empty(shift.shape), np.empty(len(shift)))
     arrays = (precision, shift, component_precision[None], component_shift[None])
-    _core.latent_posterior(*out, *map(np.ascontiguousarray, arrays), level=simd_level())
+    _core.latent_posterior(*out, *map(_whole, arrays), **how(n_threads))
     return out
 
 
 def latent_step(
-    precision: FloatArray,
-    shift: FloatArray,
-    components: Components,
-    near: BoolArray,
-    *,
-    refresh: bool = True,
-    threshold: float = 1e-5,
-) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
-    """Evidence (n,) and the sums of one EM step; see `badac._kernels.latent`."""
+    precision: FloatArray, shift: FloatArray, components: Components, near: Near, *, n_threads: int = 1
+) -> tuple[FloatArray, Sums]:
     if not _fits(shift):
-        return latent.latent_step(precision, shift, components, near, refresh=refresh, threshold=threshold)
+        return NUMPY.latent_step(precision, shift, components, near)
     (k, p), r = components.precision.shape, shift.shape[1]
     evidence, sums = np.empty(len(shift)), np.zeros((k, 1 + r + 2 * p))
     _core.latent_step(
         evidence,
         sums,
-        near.view(np.uint8),
-        *map(np.ascontiguousarray, (precision, shift, *components)),
-        refresh=refresh,
-        threshold=threshold,
-        level=simd_level(),
+        near.flags.view(np.uint8),
+        *map(_whole, (precision, shift, *components)),
+        refresh=near.refresh,
+        threshold=near.threshold,
+        **how(n_threads),
     )
     count, first, second, spread = np.split(sums, [1, 1 + r, 1 + r + p], axis=1)
     return evidence, (count[:, 0], first, second, spread)
@@ -90,24 +108,133 @@ def latent_left_out(
     components: Components,
     means: FloatArray,
     count: FloatArray,
+    *,
+    n_threads: int = 1,
 ) -> FloatArray:
-    """Log evidence (n,) of members, their own shares removed; see `badac._kernels.latent`."""
     if not _fits(shift):
-        return latent.latent_left_out(precision, shift, components, means, count)
+        return NUMPY.latent_left_out(precision, shift, components, means, count)
     out = np.empty(len(shift))
     arrays = (precision, shift, *components, means, count)
-    _core.latent_left_out(out, *map(np.ascontiguousarray, arrays), level=simd_level())
+    _core.latent_left_out(out, *map(_whole, arrays), **how(n_threads))
     return out
 
 
 def weigh_points(
-    values: FloatArray, sigma: FloatArray, mean: FloatArray, psi: FloatArray
+    values: FloatArray, sigma: FloatArray, mean: FloatArray, psi: FloatArray, *, n_threads: int = 1
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weight, weighted residual (n, m) and offset (n,) of the points; see `badac._kernels.latent`."""
     out = (np.empty(values.shape), np.empty(values.shape), np.empty(len(values)))
-    _core.weigh_points(*out, *map(np.ascontiguousarray, (values, sigma, mean, psi)), level=simd_level())
+    _core.weigh_points(*out, *map(_whole, (values, sigma, mean, psi)), **how(n_threads))
     return out
 
 
-def _fits(shift: FloatArray) -> bool:
-    return bool(0 < shift.shape[1] <= _core.latent_max_rank)
+def latent_without(
+    precision: FloatArray,
+    shift: FloatArray,
+    offset: FloatArray,
+    amplitude: FloatArray,
+    chosen: IntArray,
+    *,
+    n_threads: int = 1,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    n, columns = amplitude.shape
+    rest = chosen.size - columns
+    if not 1 <= chosen.size <= _core.hypothesis_max_size:
+        return NUMPY.latent_without(precision, shift, offset, amplitude, chosen)
+    out = np.empty((n, rest * (rest + 1) // 2)), np.empty((n, rest)), np.empty(n)
+    _core.latent_without(
+        *out,
+        *map(_whole, (precision, shift, offset, amplitude)),
+        chosen=chosen.astype(np.int32),
+        place=_packed_places(shift.shape[1], chosen),
+        **how(n_threads),
+    )
+    return out
+
+
+def _packed_places(size: int, chosen: IntArray) -> npt.NDArray[np.int32]:
+    """Where the upper triangle of the chosen rows and columns is in the packed matrix of all `size`."""
+    rows, columns = np.triu_indices(chosen.size)
+    low, high = np.minimum(chosen[rows], chosen[columns]), np.maximum(chosen[rows], chosen[columns])
+    return np.asarray(low * size - low * (low - 1) // 2 + high - low, dtype=np.int32)
+
+
+def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray:
+    if not _can_filter(through):
+        return NUMPY.bump_ratios(through, shapes)
+    out = np.empty((*through.which.shape, shapes.shape[1]))
+    _bumps(out, through, shapes, 0.0, n_threads)
+    return out
+
+
+def bump_average(through: Filtering, shapes: FloatArray, shrink: float, *, n_threads: int = 1) -> FloatArray:
+    if not _can_filter(through) or shrink <= 0.0:
+        return NUMPY.bump_average(through, shapes, shrink)
+    out = np.empty(through.which.shape)
+    _bumps(out, through, shapes, shrink, n_threads)
+    return out
+
+
+def _can_filter(through: Filtering) -> bool:
+    rank, asked = through.factors.shape[1], through.which.shape[1]
+    return bool(1 <= rank <= _core.bump_max_rank and 1 <= asked <= _core.bump_max_asked)
+
+
+def _bumps(out: FloatArray, through: Filtering, shapes: FloatArray, shrink: float, n_threads: int) -> None:
+    first, length, begin, height = _stretches(shapes)
+    _core.bumps(
+        out,
+        **{name: _whole(array) for name, array in through._asdict().items()},
+        first=first,
+        length=length,
+        begin=begin,
+        height=height,
+        shrink=shrink,
+        **how(n_threads),
+    )
+
+
+def _stretches(
+    shapes: FloatArray,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], IntArray, FloatArray]:
+    """First point, number of points and place of the heights of every bump (b,), and the heights one after another."""
+    some = shapes != 0.0
+    first = np.where(some.any(axis=0), some.argmax(axis=0), 0)
+    last = np.where(some.any(axis=0), len(shapes) - some[::-1].argmax(axis=0), 0)
+    length = last - first
+    begin = np.concatenate([[0], np.cumsum(length)[:-1]]).astype(np.int64)
+    points = np.arange(len(shapes))[:, None]
+    inside = (points >= first) & (points < last)
+    return first.astype(np.int32), length.astype(np.int32), begin, _whole(shapes.T[inside.T])
+
+
+def widths_log_likelihood(points: WidePoints, positions: FloatArray, *, n_threads: int = 1) -> FloatArray:
+    if not _can_weigh(points):
+        return NUMPY.widths_log_likelihood(points, positions)
+    out = np.empty(positions.shape[:2])
+    _core.widths_log_likelihood(
+        out, *_shares(points), positions=_whole(positions, dtype=np.float64), **how(n_threads)
+    )
+    return out
+
+
+def widths_posterior(
+    points: WidePoints, *, max_steps: int, tolerance: float, n_threads: int = 1
+) -> tuple[FloatArray, FloatArray]:
+    if not _can_weigh(points):
+        return NUMPY.widths_posterior(points, max_steps=max_steps, tolerance=tolerance)
+    weight, squared = np.empty(points.residual.shape), np.empty(points.residual.shape)
+    _core.widths_posterior(
+        weight, squared, *_shares(points), max_steps=max_steps, tolerance=tolerance, **how(n_threads)
+    )
+    return weight, squared
+
+
+def _can_weigh(points: WidePoints) -> bool:
+    rank, count = points.factors.shape[1], len(points.scale)
+    return bool(rank <= _core.widths_max_rank and count <= _core.widths_max_widths)
+
+
+def _shares(points: WidePoints) -> list[FloatArray]:
+    """The arrays in the order of the core, which takes shares, not their logs."""
+    ready = points._replace(log_share=np.exp(points.log_share))
+    return [_whole(array, dtype=np.float64) for array in ready]

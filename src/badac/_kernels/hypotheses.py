@@ -8,7 +8,7 @@ components of the class,
     ratio = g'R (d - c) / sqrt(g'R g) ,     R = (W T W' + S)^-1 ,
 
 and `bump_average` the log of the mean of ``exp(shrink ratio^2 / 2)`` over the bumps that the object can show. The functions
-here are the clear NumPy definitions; `badac._kernels` puts the compiled ones in their place where the core is present.
+here are the clear NumPy definitions; they run on one thread, whatever `n_threads` says.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 from badac._kernels.latent import pack, unpack
-from badac._kernels.reference import FloatArray, IntArray
 
 # A bump of which less than this share of its own precision is left cannot be told from the class.
 _TOLD = 1e-6
@@ -68,15 +68,13 @@ def latent_without(
         Prior standard deviations of the first q chosen dimensions.
     chosen : (q + r,) int
         Which dimensions there are.
-    n_threads : int
-        Taken for the signature's sake: this twin runs on one thread.
 
     Returns
     -------
     (n, r (r + 1) / 2), (n, r), (n,)
         Precision, shift and offset of the other r; r may be 0.
     """
-    del n_threads
+    checked_threads(n_threads)
     n, columns = amplitude.shape
     size = chosen.size
     scale = np.ones((n, size))
@@ -98,12 +96,7 @@ def latent_without(
     return pack(schur), (rest @ lower[:, size, columns:size, None])[..., 0], left
 
 
-def bump_ratios(
-    through: Filtering,
-    shapes: FloatArray,
-    *,
-    n_threads: int = 1,
-) -> FloatArray:
+def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray:
     """Signal-to-noise ratio of every bump in every object, given the components that are asked.
 
     Parameters
@@ -117,7 +110,7 @@ def bump_ratios(
     (n, c, b)
         NaN for a bump that the object cannot show: at missing points, or one that the class itself explains.
     """
-    del n_threads
+    checked_threads(n_threads)
     weight, scaled, factors, precision, shift, which, *components = through
     n, r, b = len(weight), factors.shape[1], shapes.shape[1]
     crossed = (factors[:, :, None] * shapes[:, None, :]).reshape(-1, r * b)
@@ -149,18 +142,12 @@ def filtered_ratios(
     return ratio
 
 
-def bump_average(
-    through: Filtering,
-    shapes: FloatArray,
-    shrink: float,
-    *,
-    n_threads: int = 1,
-) -> FloatArray:
+def bump_average(through: Filtering, shapes: FloatArray, shrink: float, *, n_threads: int = 1) -> FloatArray:
     """Log of the mean of ``exp(shrink ratio^2 / 2)`` over the bumps, (n, c); NaN if the object can show none.
 
     Parameters as in `bump_ratios`.
     """
-    del n_threads
+    checked_threads(n_threads)
     return log_mean_exp_squares(bump_ratios(through, shapes), shrink)
 
 

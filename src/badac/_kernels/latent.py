@@ -6,7 +6,7 @@ the density ``w_k N(z ; v_k , T_k)``. With ``Q_k = T_k^-1`` and ``M = A_i + Q_k`
     log w_k - (v_k'Q_k v_k + log det T_k)/2 + ((b_i + Q_k v_k)' M^-1 (b_i + Q_k v_k) - log det M)/2 .
 
 Symmetric matrices are packed: the upper triangle row by row, ``p = r (r + 1) / 2`` numbers (`pack`, `unpack`). The functions
-here are the clear NumPy definitions; `badac._kernels` puts the compiled ones in their place where the core is present.
+here are the clear NumPy definitions; they run on one thread, whatever `n_threads` says.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels.reference import FloatArray
+from badac._kernels.arguments import FloatArray, checked_threads
 
 BoolArray = npt.NDArray[np.bool_]
+Sums = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 # Objects in a row that share a list of near components (`latent_step`).
 GROUP = 8
@@ -40,6 +41,25 @@ class Components(NamedTuple):
     precision: FloatArray
     shift: FloatArray
     log_constant: FloatArray
+
+
+class Near(NamedTuple):
+    """Which components an EM step looks at.
+
+    Attributes
+    ----------
+    flags : (groups, k) bool
+        Components that matter to any of `GROUP` objects in a row; only those are looked at.
+    refresh : bool
+        Look at all components, and write into `flags` which of them have a responsibility above a thousandth of
+        `threshold`.
+    threshold : float
+        Pairs with a responsibility ``R_ik`` at or below it are left out of the sums.
+    """
+
+    flags: BoolArray
+    refresh: bool = True
+    threshold: float = 1e-5
 
 
 @lru_cache(maxsize=64)
@@ -70,11 +90,7 @@ def inverse(matrices: FloatArray) -> FloatArray:
 
 
 def latent_log_match(
-    precision: FloatArray,
-    shift: FloatArray,
-    components: Components,
-    *,
-    n_threads: int = 1,
+    precision: FloatArray, shift: FloatArray, components: Components, *, n_threads: int = 1
 ) -> FloatArray:
     """Log of each object's likelihood averaged over each component.
 
@@ -83,14 +99,12 @@ def latent_log_match(
     precision, shift : (n, p), (n, r)
         ``A_i`` packed and ``b_i``.
     components : Components
-    n_threads : int
-        Taken for the signature's sake: this twin runs on one thread.
 
     Returns
     -------
     (n, k)
     """
-    del n_threads
+    checked_threads(n_threads)
     out = np.empty((len(shift), len(components.log_constant)))
     likelihood = unpack(precision)
     for k, own in enumerate(unpack(components.precision)):
@@ -102,19 +116,20 @@ def latent_log_match(
 
 
 def latent_log_evidence(
-    precision: FloatArray,
-    shift: FloatArray,
-    components: Components,
-    *,
-    n_threads: int = 1,
+    precision: FloatArray, shift: FloatArray, components: Components, *, n_threads: int = 1
 ) -> FloatArray:
     """Log of the sum of an object's matches (`latent_log_match`) over the components, (n,)."""
-    del n_threads
+    checked_threads(n_threads)
     return _log_sum(latent_log_match(precision, shift, components))
 
 
 def latent_posterior(
-    precision: FloatArray, shift: FloatArray, component_precision: FloatArray, component_shift: FloatArray
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    *,
+    n_threads: int = 1,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Posterior of each object's latent position under one component.
 
@@ -132,6 +147,7 @@ def latent_posterior(
     log_det : (n,)
         ``log det M``
     """
+    checked_threads(n_threads)
     full = unpack(precision + component_precision)
     covariance = inverse(full)
     mean = (covariance @ (shift + component_shift)[..., None])[..., 0]
@@ -139,27 +155,15 @@ def latent_posterior(
 
 
 def latent_step(
-    precision: FloatArray,
-    shift: FloatArray,
-    components: Components,
-    near: BoolArray,
-    *,
-    refresh: bool = True,
-    threshold: float = 1e-5,
-) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+    precision: FloatArray, shift: FloatArray, components: Components, near: Near, *, n_threads: int = 1
+) -> tuple[FloatArray, Sums]:
     """Sum the latent posteriors of all objects, per component, weighted by responsibility: what an EM step needs.
 
     Parameters
     ----------
     precision, shift, components
         As in `latent_log_match`.
-    near : (groups, k)
-        Components that matter to any of `GROUP` objects in a row; only those are looked at.
-    refresh : bool
-        Look at all components, and write into `near` which of them have a responsibility above a thousandth of
-        `threshold`.
-    threshold : float
-        Pairs with a responsibility ``R_ik`` at or below it are left out of the sums.
+    near : Near
 
     Returns
     -------
@@ -169,15 +173,17 @@ def latent_step(
         ``sum_i R_ik``, ``sum_i R_ik m_ik`` with the posterior mean ``m_ik = M^-1 (b_i + Q_k v_k)``,
         ``sum_i R_ik (M^-1 + m_ik m_ik')`` and ``sum_i R_ik M^-1``
     """
+    checked_threads(n_threads)
+    flags, refresh, threshold = near
     group = np.arange(len(shift)) // GROUP
     match = latent_log_match(precision, shift, components)
     if not refresh:
-        match[~near[group]] = -np.inf
+        match[~flags[group]] = -np.inf
     evidence = _log_sum(match)
     responsibility = np.exp(match - evidence[:, None])
     if refresh:
-        near[:] = False
-        np.logical_or.at(near, group, responsibility > 1e-3 * threshold)
+        flags[:] = False
+        np.logical_or.at(flags, group, responsibility > 1e-3 * threshold)
     k, r = components.shift.shape
     p = components.precision.shape[1]
     count, first, second, spread = np.zeros(k), np.zeros((k, r)), np.zeros((k, p)), np.zeros((k, p))
@@ -200,6 +206,8 @@ def latent_left_out(
     components: Components,
     means: FloatArray,
     count: FloatArray,
+    *,
+    n_threads: int = 1,
 ) -> FloatArray:
     """Log evidence (n,) of members, each one's own share removed from the components, to first order in the share.
 
@@ -216,6 +224,7 @@ def latent_left_out(
     count : (k,)
         ``sum_i R_ik`` over the members.
     """
+    checked_threads(n_threads)
     match = latent_log_match(precision, shift, components)
     responsibility = np.exp(match - _log_sum(match)[:, None])
     change = np.log(np.maximum(1.0 - responsibility / count, 1e-3))
@@ -234,7 +243,7 @@ def latent_left_out(
 
 
 def weigh_points(
-    values: FloatArray, sigma: FloatArray, mean: FloatArray, psi: FloatArray
+    values: FloatArray, sigma: FloatArray, mean: FloatArray, psi: FloatArray, *, n_threads: int = 1
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weigh the points of objects around a mean.
 
@@ -253,6 +262,7 @@ def weigh_points(
     offset : (n,)
         ``sum_j [w (value - mean)^2 - log w + log 2 pi]`` over the observed points
     """
+    checked_threads(n_threads)
     weight = 1.0 / (sigma**2 + psi)
     residual = values - mean
     residual[np.isnan(residual)] = 0.0

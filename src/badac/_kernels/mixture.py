@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from badac._kernels.reference import FloatArray, IntArray
+from badac._kernels.arguments import FloatArray, Pairs, checked_threads
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _CELLS_PER_BLOCK = 1 << 16
@@ -70,22 +70,15 @@ def _widths(
 
 
 def mixture_logsumexp(
-    d: FloatArray,
-    d_sigma: FloatArray,
-    y: FloatArray,
-    y_sigma: FloatArray,
-    log_share: FloatArray,
-    scale: FloatArray,
-    *,
-    log_weights: FloatArray | None = None,
-    skip: IntArray | None = None,
-    n_threads: int = 1,
+    pairs: Pairs, log_share: FloatArray, scale: FloatArray, *, n_threads: int = 1
 ) -> FloatArray:
-    """Log evidence of every object, ``logsumexp_k (log w_k + log_match)``; (n,). Parameters as in `pair_logsumexp`."""
-    log_match = mixture_log_match(d, d_sigma, y, y_sigma, log_share, scale)
-    log_match += np.full(y.shape[0], -np.log(y.shape[0])) if log_weights is None else log_weights
-    if skip is not None:
-        rows = np.flatnonzero(skip >= 0)
-        log_match[rows, skip[rows]] = -np.inf
+    """Log evidence (n,) of every object, ``logsumexp_k (log w_k + log_match)``; `pairs` without an extra variance."""
+    checked_threads(n_threads)
+    k = len(pairs.y)
+    log_match = mixture_log_match(pairs.d, pairs.d_sigma, pairs.y, pairs.y_sigma, log_share, scale)
+    log_match += np.full(k, -np.log(k)) if pairs.log_weights is None else pairs.log_weights
+    if pairs.skip is not None:
+        rows = np.flatnonzero(pairs.skip >= 0)
+        log_match[rows, pairs.skip[rows]] = -np.inf
     with np.errstate(divide="ignore"):
         return np.asarray(logsumexp(log_match, axis=1))

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from badac._kernels.arguments import FloatArray, checked_threads
 from badac._kernels.latent import unpack
-from badac._kernels.reference import FloatArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _CELLS_PER_BLOCK = 1 << 18
@@ -42,7 +42,7 @@ class WidePoints(NamedTuple):
     scale: FloatArray
 
 
-def widths_log_likelihood(points: WidePoints, positions: FloatArray) -> FloatArray:
+def widths_log_likelihood(points: WidePoints, positions: FloatArray, *, n_threads: int = 1) -> FloatArray:
     """Exact log likelihood of each object at each of its own positions.
 
     Parameters
@@ -54,6 +54,7 @@ def widths_log_likelihood(points: WidePoints, positions: FloatArray) -> FloatArr
     -------
     (n, K)
     """
+    checked_threads(n_threads)
     residual, sigma, factors, psi, log_share, scale = points
     n, m = residual.shape
     out = np.empty(positions.shape[:2])
@@ -74,7 +75,7 @@ def widths_log_likelihood(points: WidePoints, positions: FloatArray) -> FloatArr
 
 
 def widths_posterior(
-    points: WidePoints, *, max_steps: int, tolerance: float
+    points: WidePoints, *, max_steps: int, tolerance: float, n_threads: int = 1
 ) -> tuple[FloatArray, FloatArray]:
     """Alternate between the widths of the points and the posterior of ``z ~ N(0, I)`` (variational EM).
 
@@ -92,6 +93,7 @@ def widths_posterior(
     squared : (n, m)
         Expected squared residual around the curve of the position; 0 where missing.
     """
+    checked_threads(n_threads)
     n, m = points.residual.shape
     weight, squared = np.zeros((n, m)), np.zeros((n, m))
     step = max(1, _CELLS_PER_BLOCK // max(1, m))

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from badac.anomalies.class_summary import Described, View
 from badac.anomalies.model import FloatArray, Known
+from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.gaussian_approximation import is_plain
 from badac.latent.likelihood import weigh
-from badac.noise import Noise, Outliers
+from badac.noise import Noise, Outliers, noise_of_class
 from badac.noise_learning import learn_noise
 
 _MEMBERS = 300
@@ -28,7 +28,7 @@ _CLEAR = 0.02
 
 
 def learned_bad_points(
-    known: Known, classes: tuple[Described, ...], rng: np.random.Generator
+    known: Known, classes: tuple[ClassSummary, ...], rng: np.random.Generator
 ) -> Noise | None:
     """Return noise with a share of bad points, learned from the members; None where plain error bars do.
 
@@ -36,27 +36,28 @@ def learned_bad_points(
     ----------
     known : Known
         Under any noise; only plain Gaussian noise without covariances is doubted.
-    classes : tuple of Described
-        Their descriptions under that noise.
+    classes : tuple of ClassSummary
+        Under that noise.
     rng : numpy.random.Generator
     """
     training = known.training
-    if not is_plain(known.noise) or training.covariance is not None or not training.has_errors:
+    plain = all(is_plain(noise_of_class(known.noise, index)) for index in range(len(classes)))
+    if not plain or training.covariance is not None or not training.has_errors:
         return None
     left = []
-    for index, described in enumerate(classes):
+    for index, summary in enumerate(classes):
         rows = np.flatnonzero(known.label == index)[:_MEMBERS]
-        left.append(residuals(View(training[rows], described, 0.0)))
+        left.append(residuals(ObjectsUnderClass(training[rows], summary)))
     if two_widths_gain(np.concatenate(left)) < _CLEAR:
         return None
     return learn_noise(Outliers(), training, known.label, rng)
 
 
-def residuals(view: View) -> FloatArray:
+def residuals(under: ObjectsUnderClass) -> FloatArray:
     """Return (observed points of all objects,): residuals under the class, in units of noise and psi."""
-    factor = view.described.factor
-    weight, residual = weigh(view.gaussian[0], factor.mean, factor.psi)
-    left = (residual - view.latent.posterior[0] @ factor.factors.T) * np.sqrt(weight)
+    factor = under.summary.factor
+    weight, residual = weigh(under.gaussian[0], factor.mean, factor.psi)
+    left = (residual - under.latent.posterior[0] @ factor.factors.T) * np.sqrt(weight)
     return np.asarray(left[weight > 0])
 
 

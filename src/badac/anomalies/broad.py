@@ -12,8 +12,10 @@ import numpy as np
 
 from badac.anomalies.model import FloatArray, Known
 from badac.data.measurements import Measurements
+from badac.registry import registered
 
 
+@registered("anomaly", "broad")
 @dataclass(frozen=True, eq=False)
 class Broad:
     """A Gaussian of `times` the spread of all training objects at each point."""

@@ -17,8 +17,10 @@ from badac.anomalies.model import FloatArray, Known
 from badac.data.measurements import Measurements
 from badac.evidence import training_log_evidence
 from badac.posterior import log_total
+from badac.registry import registered
 
 
+@registered("anomaly", "contamination")
 @dataclass(frozen=True)
 class Contamination:
     """A flat density, of the height at which `fraction` of the training objects would be flagged."""

@@ -9,38 +9,38 @@
 A density of the known classes alone is a poor score: the chi-square noise of all m points (a standard deviation of sqrt(m / 2)
 nats) drowns an anomaly that costs ten. A hypothesis that is itself a model with the object's noise has the same noise
 term, and it cancels in the Bayes factor. For that both sides must come from one family, so the score is the Bayes factor
-under the description of the classes (`badac.anomalies.class_summary`) that the hypotheses use, whatever the class model:
+under the summaries of the classes (`badac.latent.class_summary`) that the hypotheses use, whatever the class model:
 
-    log P(d | anomaly) = log P(d | known, class models) + log [P(d | anomaly, descriptions) / P(d | known, descriptions)] .
+    log P(d | anomaly) = log P(d | known, class models) + log [P(d | anomaly, summaries) / P(d | known, summaries)] .
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
+from badac.anomalies.at_points import AtPoints
 from badac.anomalies.bad_points import learned_bad_points
 from badac.anomalies.bump import Bump
-from badac.anomalies.class_summary import Described, View, describe
-from badac.anomalies.hypothesis import Ground, Hypothesis
+from badac.anomalies.hypothesis import Evaluator, Hypothesis, Scales, Weigh
+from badac.anomalies.learned_summary import class_summaries, process_summaries
 from badac.anomalies.model import FloatArray, Known
-from badac.anomalies.own_points import OwnPoints
-from badac.anomalies.rare import rare_population, suspects
+from badac.anomalies.on_a_grid import OnGrid
+from badac.anomalies.rare import rare_population, strange_ones, suspects
 from badac.anomalies.sequence import coordinates
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
-from badac.classes.model import ClassModel
-from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
 from badac.latent.mixture import logsumexp_rows
-from badac.noise.model import noise_of_class
 from badac.posterior import log_total
+from badac.registry import registered
+from badac.threads import over_blocks
 
-_OBJECTS_PER_BLOCK = 512
 
-
+@registered("anomaly", "auto")
 @dataclass(frozen=True, eq=False)
 class Deviations:
     """An average of hypotheses about what an anomaly is.
@@ -48,34 +48,30 @@ class Deviations:
     Parameters
     ----------
     hypotheses : tuple of Hypothesis
+        These, or ones of your own: see `badac.anomalies.hypothesis`.
     shares : tuple of float
         Prior probability of each, given that the object is an anomaly; they sum to one.
 
     Attributes
     ----------
-    classes : tuple of Described
-        After `fit`: the known classes as the hypotheses see them.
-    log_prior : (k,)
-        Of the known classes.
-    rare : tuple of Described
-    rare_log_prior : (number,)
-        After `fit`: populations of rare members, and the log priors of belonging to them.
-    ground : Ground
-        After `fit`: what the hypotheses share.
-    own : OwnPoints or None
-        After `fit` on objects with points of their own: the classes at any points (`badac.anomalies.own_points`).
+    grid : OnGrid or None
+        After `fit` on objects with a common grid: the known classes as the hypotheses see them.
+    points : AtPoints or None
+        After `fit` on objects with points of their own: the same at any points.
     """
 
     hypotheses: tuple[Hypothesis, ...] = (SomethingElse(), Bump(), SmoothDeviation())
     shares: tuple[float, ...] = (0.8, 0.15, 0.05)
-    classes: tuple[Described, ...] = ()
-    log_prior: FloatArray | None = None
-    rare: tuple[Described, ...] = ()
-    rare_log_prior: FloatArray | None = None
-    ground: Ground | None = None
-    own: OwnPoints | None = None
+    grid: OnGrid | None = None
+    points: AtPoints | None = None
 
     def __post_init__(self) -> None:
+        for one in self.hypotheses:
+            if isinstance(one, type) or not isinstance(one, Hypothesis):
+                raise TypeError(
+                    "`hypotheses` must be objects with a method `adds(scales)` that says what is added "
+                    f"(badac.anomalies.Hypothesis): got {one!r}."
+                )
         if (
             len(self.shares) != len(self.hypotheses)
             or abs(sum(self.shares) - 1.0) > 1e-6
@@ -86,90 +82,84 @@ class Deviations:
                 f"to 1: got {self.shares!r}."
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What the hypotheses declared is made again where it is needed: functions do not travel between processes.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def fit(self, known: Known, rng: np.random.Generator) -> Self:
         if known.training.own_points:
-            return replace(self, own=OwnPoints.of(known, rng), log_prior=known.log_prior)
-        classes = describe_all(known, known.models, rng)
+            return replace(self, points=AtPoints.of(known, process_summaries(known, rng)))._checked()
+        classes = class_summaries(known, rng)
         where = coordinates(known.training, rng)
         noise = None if where is None else learned_bad_points(known, classes, rng)
         if noise is not None:
             known = replace(known, noise=noise)
-            classes = describe_all(known, (Population(),) * len(known.models), rng)
-        ground = Ground.of(where, classes, known.scales)
-        fitted = tuple(hypothesis.fit(ground) for hypothesis in self.hypotheses)
-        first = replace(self, hypotheses=fitted, classes=classes, log_prior=known.log_prior, ground=ground)
-        return first.with_rare_members(known, rng)
+            classes = class_summaries(known, rng, learn=True)
+        grid = OnGrid(classes, known.log_prior, Scales.of(where, classes, known.scales))
+        return replace(self, grid=grid)._checked()._with_rare_members(known, rng)
 
-    def with_rare_members(self, known: Known, rng: np.random.Generator) -> Self:
+    def _checked(self) -> Self:
+        """Return the same after every hypothesis has said what it adds here, or refused."""
+        for one in self.hypotheses:
+            one.adds(self.evaluator.scales)
+        return self
+
+    def _with_rare_members(self, known: Known, rng: np.random.Generator) -> Self:
         """Return a copy that knows the classes' rare members (`badac.anomalies.rare`)."""
+        assert self.grid is not None
         found, priors = [], []
-        for index, described in enumerate(self.classes):
-            rows = suspects(known, index, described)
-            strange = self.log_bayes_factor(known.training[rows]) if rows.size else np.empty(0)
-            rare = rare_population(known, index, described, rows, strange, rng)
-            if rare is not None:
-                found.append(rare[0])
-                priors.append(rare[1] + known.log_prior[index])
-        return replace(self, rare=tuple(found), rare_log_prior=np.array(priors))
-
-    def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
-        assert self.log_prior is not None, "fit first"
-        return log_total(log_known, self.log_prior) + self.log_bayes_factor(objects)
-
-    def log_bayes_factor(self, objects: Measurements) -> FloatArray:
-        """Return (n,): log P(d | anomaly) - log P(d | known classes), both under the descriptions."""
-        return logsumexp_rows(self.by_hypothesis(objects) + np.log(self.shares))
-
-    def by_hypothesis(self, objects: Measurements) -> FloatArray:
-        """Return (n, hypotheses): the log Bayes factor of each hypothesis against all known classes."""
-        if self.own is not None:
-            return self.own.by_hypothesis(self.hypotheses, objects)
-        out = np.empty((objects.n_objects, len(self.hypotheses)))
-        for start in range(0, objects.n_objects, _OBJECTS_PER_BLOCK):
-            block = slice(start, start + _OBJECTS_PER_BLOCK)
-            some = objects[block]
-            views = self.views(some)
-            evidence = np.stack([one.log_evidence(some, views) for one in self.hypotheses], axis=1)
-            anomaly = logsumexp_rows(evidence + np.log(self.shares))
-            out[block] = evidence - self.log_known(some, views, anomaly)[:, None]
-        return out
-
-    def log_known(
-        self, objects: Measurements, views: tuple[View, ...], log_anomaly: FloatArray
-    ) -> FloatArray:
-        """Return (n,): log P(d | known classes) under the descriptions, their rare members included.
-
-        A population of a few rare members is not known well enough to make an object more normal than even odds with an
-        anomaly, ``log_anomaly`` (n,): what it alone explains stays above the typical members in the ranking.
-        """
-        known = [view.log_prior + view.log_evidence for view in views]
-        for one, prior in zip(self.rare, self._rare_priors, strict=True):
-            known.append(np.minimum(prior + View(objects, one, prior).log_evidence, log_anomaly))
-        return logsumexp_rows(np.stack(known, axis=1))
+        for index, summary in enumerate(self.grid.classes):
+            rows = suspects(known, index, summary)
+            if rows.size:
+                rows = strange_ones(rows, self.log_bayes_factor(known.training[rows]))
+            if rows.size:
+                rare, log_share = rare_population(known, index, summary, rows, rng)
+                found.append(rare)
+                priors.append(log_share + known.log_prior[index])
+        return replace(self, grid=replace(self.grid, rare=tuple(found), rare_log_prior=np.array(priors)))
 
     @property
-    def _rare_priors(self) -> list[float]:
-        return [] if self.rare_log_prior is None else self.rare_log_prior.tolist()
+    def evaluator(self) -> Evaluator:
+        """The known classes as the hypotheses see them, on a grid or at any points."""
+        evaluator = self.points if self.grid is None else self.grid
+        assert evaluator is not None, "fit first"
+        return evaluator
 
-    def views(self, objects: Measurements) -> tuple[View, ...]:
-        """Return the objects as each known class sees them."""
-        assert self.log_prior is not None, "fit first"
-        return tuple(
-            View(objects, one, float(prior)) for one, prior in zip(self.classes, self.log_prior, strict=True)
-        )
+    @cached_property
+    def _weigh(self) -> tuple[Weigh, ...]:
+        """What gives the log densities (n,) of objects under each hypothesis."""
+        evaluator = self.evaluator
+        return tuple(one.adds(evaluator.scales).weighed_by(evaluator) for one in self.hypotheses)
 
+    def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
+        known = log_total(log_known, self.evaluator.log_prior)
+        return known + self.log_bayes_factor(objects, n_threads=n_threads)
 
-def describe_all(
-    known: Known, models: tuple[ClassModel, ...], rng: np.random.Generator
-) -> tuple[Described, ...]:
-    """Describe every known class, by its model if that has a description."""
-    return tuple(
-        describe(
-            model,
-            known.training[known.label == index],
-            noise_of_class(known.noise, index),
-            rng,
-            known.scales,
-        )
-        for index, model in enumerate(models)
-    )
+    def log_bayes_factor(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        """Return (n,): log P(d | anomaly) - log P(d | known classes), both under the summaries."""
+        return logsumexp_rows(self.by_hypothesis(objects, n_threads=n_threads) + np.log(self.shares))
+
+    def by_hypothesis(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        """Return (n, hypotheses): the log Bayes factor of each hypothesis against all known classes."""
+        evaluator, weigh, log_shares = self.evaluator, self._weigh, np.log(self.shares)
+        out = np.empty((objects.n_objects, len(self.hypotheses)))
+
+        def compare(part: tuple[Any, Any], n_threads: int) -> None:
+            rows, block = part
+            under = evaluator.under(block, n_threads=n_threads)
+            density = np.stack([one(under) for one in weigh], axis=1)
+            known = evaluator.log_known(under, logsumexp_rows(density + log_shares))
+            out[rows] = density - known[:, None]
+
+        over_blocks(compare, evaluator.blocks(objects), n_threads)
+        return out
+
+    def log_density(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        """Return (n,): log P(object | anomaly) as the hypotheses have it, for objects with a common grid.
+
+        `log_evidence` is the Bayes factor under the summaries times the evidence of the class models, whose tails may be other
+        ones. Who compares a density of the same family with an anomaly (`badac.stream`) takes this one.
+        """
+        assert self.grid is not None, "fit first, on objects with a common grid"
+        under = self.grid.under(objects, n_threads=n_threads)
+        return logsumexp_rows(np.stack([one(under) for one in self._weigh], axis=1) + np.log(self.shares))

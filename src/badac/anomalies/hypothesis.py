@@ -1,30 +1,52 @@
-"""What an anomaly hypothesis is: a density with the object's own noise, on the ground that the known classes give it."""
+"""What an anomaly hypothesis is: a declaration of what it adds, to a known class or to nothing known, at any coordinates.
+
+A hypothesis is one small class with one method, `Hypothesis.adds`. It returns one of three declarations:
+
+    ShapeOnClass      a known class plus one of many shapes, of unknown height          (`badac.anomalies.bump`)
+    ProcessOnClass    a known class plus a random curve of unknown size                 (`badac.anomalies.smooth`)
+    ProcessAlone      a random curve of no known class                                  (`badac.anomalies.something_else`)
+
+How likely an object is under it is no business of the hypothesis: that is worked out once for objects on a common grid
+(`badac.anomalies.on_a_grid`) and once for objects with points of their own (`badac.anomalies.at_points`). Coordinates are in
+units of the range of the training objects': 0 where they begin, 1 where they end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
-from badac.anomalies.class_summary import Described, View
-from badac.anomalies.model import FloatArray
+from badac.anomalies.model import FloatArray, Known
+from badac.anomalies.random_curves import RandomCurves
+from badac.anomalies.reasons import Reasons
 from badac.data.measurements import Measurements
+from badac.data.validation import IntArray
+from badac.latent.class_summary import ClassSummary
 from badac.latent.mixture import logsumexp_rows
+from badac.registry import registered
 from badac.training import TrainingScales
 
+# Nats. What spoils a few points, or all of them a little, spoils them for every class: a class that explains an object by so
+# much worse than another is not asked. Leaving it out moves no score by more than a hundredth of a nat (test_hypotheses).
 _HOPELESS = 30.0
+# Variance of a random curve of no class per variance of the object's noise: something that could be seen, at twice the noise.
+# With none of it a noisy object of a known class drifts towards even odds, and above the quiet ones (tests/laws).
+NOISE_SHARE = 4.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """What all hypotheses share.
+class Scales:
+    """What the training objects tell all hypotheses: where the points lie, and how large things are.
 
     Attributes
     ----------
     where : (m,) or None
-        Coordinates of the points on [0, 1]; None for features without an order.
+        Coordinates of the points on [0, 1]; None for features without an order. For objects with points of their own, as
+        many coordinates as they typically have points, evenly spaced.
     level : float
         Mean of the known classes, over all points.
     variance : float
@@ -40,7 +62,10 @@ class Ground:
     scale: FloatArray
 
     @classmethod
-    def of(cls, where: FloatArray | None, classes: tuple[Described, ...], scales: TrainingScales) -> Ground:
+    def of(
+        cls, where: FloatArray | None, classes: tuple[ClassSummary, ...], scales: TrainingScales
+    ) -> Scales:
+        """Take them from the known classes on a grid."""
         level = float(np.mean([one.factor.mean for one in classes]))
         spread = [
             np.mean((one.factor.factors**2).sum(axis=1) + one.factor.psi + (one.factor.mean - level) ** 2)
@@ -48,56 +73,179 @@ class Ground:
         ]
         return cls(where, level, float(np.mean(spread)), scales.centre, scales.scale)
 
+    def coordinates(self, hypothesis: object) -> FloatArray:
+        """Return `where` for a hypothesis that makes no sense without an order of the points, or refuse it."""
+        if self.where is None:
+            raise ValueError(
+                f"the hypothesis {type(hypothesis).__name__} needs points with an order, but these {self.centre.size} "
+                "features have none: no coordinates `at`, and neighbours that do not resemble each other. Leave it out of "
+                "`hypotheses`, or give `at` to Measurements if the features are points of a curve."
+            )
+        return self.where
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeOnClass:
+    """A known class plus one of many shapes, all equally likely, of unknown height.
+
+    Attributes
+    ----------
+    shapes : callable
+        Coordinates (..., m) to the p shapes there, (..., m, p), each of height 1. For features without an order the
+        coordinates are the numbers of the features.
+    signal_to_noise : float
+        Prior standard deviation of the height, in units of the error with which it would be measured.
+    components : int
+        Number of components of the class's mixture that are tried per object.
+    """
+
+    shapes: Callable[[FloatArray], FloatArray]
+    signal_to_noise: float = 5.0
+    components: int = 2
+
+    def weighed_by(self, evaluator: Evaluator) -> Weigh:
+        """Return the function that gives the log densities (n,) of objects under the hypothesis."""
+        return evaluator.shape_on_class(self)
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessOnClass:
+    """A known class plus a random curve.
+
+    Attributes
+    ----------
+    curves : tuple of RandomCurves
+        Families of curves, all their alternatives equally likely; none for an independent deviation of each point.
+    amplitudes : tuple of float
+        In units of the object's noise (and the class's psi) at a point.
+    """
+
+    curves: tuple[RandomCurves, ...]
+    amplitudes: tuple[float, ...] = (1.0,)
+
+    def weighed_by(self, evaluator: Evaluator) -> Weigh:
+        """Return the function that gives the log densities (n,) of objects under the hypothesis."""
+        return evaluator.process_on_class(self)
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessAlone:
+    """A random curve around a level of its own, of no known class.
+
+    Attributes
+    ----------
+    curves : tuple of RandomCurves
+        Families of curves, all their alternatives equally likely; none for independent values.
+    amplitudes : tuple of float
+        In units of the known classes' own scale; for independent values, of each feature's standard deviation.
+    """
+
+    curves: tuple[RandomCurves, ...]
+    amplitudes: tuple[float, ...] = (0.7,)
+
+    def weighed_by(self, evaluator: Evaluator) -> Weigh:
+        """Return the function that gives the log densities (n,) of objects under the hypothesis."""
+        return evaluator.process_alone(self)
+
+
+Addition = ShapeOnClass | ProcessOnClass | ProcessAlone
+
 
 @runtime_checkable
 class Hypothesis(Protocol):
-    """One way of being an anomaly."""
+    """One way of being an anomaly. `badac.explain` calls it by the name of its class, in words."""
 
-    def fit(self, ground: Ground) -> Self:
-        """Return a copy that knows the points and the scale of the known classes."""
-
-    def log_evidence(self, objects: Measurements, views: tuple[View, ...]) -> FloatArray:
-        """Return (n,): log P(object | hypothesis), with the objects as each known class sees them."""
+    def adds(self, scales: Scales) -> Addition:
+        """Declare what is added; `Scales.coordinates` refuses features without an order where it needs one."""
 
 
-def over_classes(views: tuple[View, ...], log_evidence: Callable[[View], FloatArray]) -> FloatArray:
+class UnderOneClass(Protocol):
+    """Some objects as one known class sees them."""
+
+    @property
+    def log_prior(self) -> float:
+        """Log prior of the class."""
+
+    @property
+    def log_evidence(self) -> FloatArray:
+        """(n,): log P(object | class)."""
+
+    def take(self, rows: IntArray) -> Self:
+        """Return some of the objects."""
+
+
+Under = TypeVar("Under", bound=UnderOneClass)
+# From the objects as each class sees them to their log densities (n,).
+Weigh = Callable[[tuple[Any, ...]], FloatArray]
+
+
+class Evaluator(Protocol):
+    """Works out what the declarations say of objects: one for a common grid, one for points of an object's own.
+
+    Objects come in blocks, and a block as a tuple of `UnderOneClass`.
+    """
+
+    @property
+    def log_prior(self) -> FloatArray:
+        """(k,), of the known classes."""
+
+    @property
+    def scales(self) -> Scales:
+        """What the hypotheses are told."""
+
+    def shape_on_class(self, added: ShapeOnClass) -> Weigh: ...
+
+    def process_on_class(self, added: ProcessOnClass) -> Weigh: ...
+
+    def process_alone(self, added: ProcessAlone) -> Weigh: ...
+
+    def blocks(self, objects: Measurements) -> Iterator[tuple[slice | IntArray, Any]]:
+        """Yield which objects, and a block of them as `under` takes it; the blocks depend on the objects alone."""
+
+    def under(self, block: Any, *, n_threads: int = 1) -> tuple[Any, ...]:
+        """Return the objects of a block as each known class sees them."""
+
+    def log_known(self, under: tuple[Any, ...], log_anomaly: FloatArray) -> FloatArray:
+        """Return (n,): log P(d | known classes); `log_anomaly` (n,) is what it is compared with."""
+
+    def reasons(self, objects: Measurements, *, n_threads: int = 1) -> Reasons:
+        """Say of each object which class fits best, and where it does not."""
+
+    def most_alike(self, index: int, objects: Measurements, known: Known, *, n_threads: int = 1) -> IntArray:
+        """Return (n,): the row of the training object of class `index` that is most alike."""
+
+
+def joint_log_evidence(under: tuple[Under, ...]) -> FloatArray:
+    """Return (n, classes): log prior plus log evidence of each known class."""
+    return np.stack([one.log_prior + one.log_evidence for one in under], axis=1)
+
+
+def over_classes(under: tuple[Under, ...], log_evidence: Callable[[Under], FloatArray]) -> FloatArray:
     """Average a hypothesis about each known class over the classes that an object may belong to at all.
 
     Parameters
     ----------
-    views : tuple of View
+    under : tuple
         The n objects as each class sees them.
     log_evidence : callable
-        (n,) of a view: log P(d | class, hypothesis).
+        Objects under one class to (n,): log P(d | class, hypothesis).
 
     Returns
     -------
     (n,)
-        A class that explains an object by `_HOPELESS` nats worse than another does is not asked: what spoils a few points,
-        or all of them a little, spoils them for every class. So the cost does not grow with the number of classes.
+        The cost does not grow with the number of classes: hopeless ones are not asked.
     """
-    joint = np.stack([view.log_prior + view.log_evidence for view in views], axis=1)
+    joint = joint_log_evidence(under)
     asked = joint >= joint.max(axis=1, keepdims=True) - _HOPELESS
     out = np.full(joint.shape, -np.inf)
-    for column, view in enumerate(views):
+    for column, one in enumerate(under):
         rows = np.flatnonzero(asked[:, column])
         if rows.size:
-            part = view if rows.size == len(asked) else view.take(rows)
-            out[rows, column] = view.log_prior + log_evidence(part)
+            part = one if rows.size == len(asked) else one.take(rows)
+            out[rows, column] = one.log_prior + log_evidence(part)
     return logsumexp_rows(out)
 
 
 def log_mean_exp(terms: list[FloatArray]) -> FloatArray:
     """Log of the mean of the densities whose logs (n,) are given: equal prior shares."""
     return np.asarray(logsumexp_rows(np.stack(terms, axis=1)) - np.log(len(terms)))
-
-
-def mean_variance(weight: FloatArray) -> FloatArray:
-    """Return (n,): the variance that has the mean precision of the points with a precision ``weight`` (n, m) at all."""
-    return np.asarray(np.maximum((weight > 0).sum(axis=1), 1) / np.maximum(weight.sum(axis=1), 1e-300))
-
-
-def typical_amplitude(powers: list[FloatArray]) -> FloatArray:
-    """Return (q,): standard deviation of each cosine, averaged over processes of several lengths."""
-    most = max(power.size for power in powers)
-    return np.asarray(np.sqrt(np.mean([np.pad(power, (0, most - power.size)) for power in powers], axis=0)))

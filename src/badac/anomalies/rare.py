@@ -8,16 +8,17 @@ a new object that resembles them is rare, not strange.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
-from badac.anomalies.class_summary import Described, View, describe
+from badac.anomalies.learned_summary import class_summary
 from badac.anomalies.model import FloatArray, Known
-from badac.classes.population.population import Population
+from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import is_plain
 from badac.latent.likelihood import weigh
-from badac.noise.model import noise_of_class
 
 # A member must fit this much worse than chance allows, in standard deviations of chi-square, to be asked about at all.
 _MISFIT = 1.5
@@ -28,31 +29,31 @@ _STRANGE = 0.0
 _FEWEST_CLEAR, _CLEAR = 4, 3.0
 
 
-def misfit(view: View) -> FloatArray:
+def misfit(under: ObjectsUnderClass) -> FloatArray:
     """Return (n,): how much worse an object fits its class than chance makes it, in standard deviations.
 
     With Gaussian errors by chi-square. Under other noise a bad fit hides in points that are taken for bad ones, so the
     evidence itself is compared with that of the other members.
     """
-    if not is_plain(view.described.noise):
+    if not is_plain(under.summary.noise):
         with np.errstate(divide="ignore"):
             scale = np.where(
-                view.objects.observed & (view.objects.sigma > 0), np.log(view.objects.sigma), 0.0
+                under.objects.observed & (under.objects.sigma > 0), np.log(under.objects.sigma), 0.0
             )
-        loss = -view.log_evidence - scale.sum(axis=1)
+        loss = -under.log_evidence - scale.sum(axis=1)
         middle = np.median(loss)
         return np.asarray((loss - middle) / max(1.4826 * float(np.median(np.abs(loss - middle))), 1e-12))
-    factor = view.described.factor
-    weight, residual = weigh(view.gaussian[0], factor.mean, factor.psi)
-    left = residual - view.latent.posterior[0] @ factor.factors.T
+    factor = under.summary.factor
+    weight, residual = weigh(under.gaussian[0], factor.mean, factor.psi)
+    left = residual - under.latent.posterior[0] @ factor.factors.T
     count = np.maximum((weight > 0).sum(axis=1), 1)
     return np.asarray(((weight * left**2).sum(axis=1) - count) / np.sqrt(2.0 * count))
 
 
-def suspects(known: Known, index: int, described: Described) -> npt.NDArray[np.int64]:
+def suspects(known: Known, index: int, summary: ClassSummary) -> npt.NDArray[np.int64]:
     """Return the rows of the training objects of a class that fit it badly, at most a twentieth of them."""
     rows = np.flatnonzero(known.label == index)
-    worse = misfit(View(known.training[rows], described, 0.0))
+    worse = misfit(ObjectsUnderClass(known.training[rows], summary))
     asked = rows[worse > _MISFIT]
     most = int(_MOST_ASKED * rows.size)
     if asked.size > most:
@@ -60,42 +61,38 @@ def suspects(known: Known, index: int, described: Described) -> npt.NDArray[np.i
     return np.sort(asked)
 
 
-def rare_population(
-    known: Known,
-    index: int,
-    described: Described,
-    rows: npt.NDArray[np.int64],
-    log_bayes_factor: FloatArray,
-    rng: np.random.Generator,
-) -> tuple[Described, float] | None:
-    """Learn the strange ones among the suspects of a class, if there are enough.
+def strange_ones(rows: npt.NDArray[np.int64], log_bayes_factor: FloatArray) -> npt.NDArray[np.int64]:
+    """Return those of the suspects (s,) that an anomaly explains better than the known classes; none if too few.
 
     Parameters
     ----------
-    known : Known
-    index : int
-        Of the class.
-    described : Described
-        The class without them.
     rows : (s,)
         Suspects, rows of the training objects.
     log_bayes_factor : (s,)
         Of an anomaly against the known classes so far.
-    rng : numpy.random.Generator
+    """
+    strange = rows[log_bayes_factor > _STRANGE]
+    enough = strange.size >= _FEWEST and (log_bayes_factor > _CLEAR).sum() >= _FEWEST_CLEAR
+    return strange if enough else rows[:0]
+
+
+def rare_population(
+    known: Known,
+    index: int,
+    summary: ClassSummary,
+    rows: npt.NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[ClassSummary, float]:
+    """Learn the rare members of class `index`, rows (s,) of the training objects, as a population of their own.
 
     Returns
     -------
-    (Described, float) or None
-        Their description and the log of their share of the class.
+    ClassSummary, float
+        Their summary, and the log of their share of the class; `summary` is that of the class without them.
     """
-    rare = rows[log_bayes_factor > _STRANGE]
-    if rare.size < _FEWEST or (log_bayes_factor > _CLEAR).sum() < _FEWEST_CLEAR:
-        return None
-    share = rare.size / int((known.label == index).sum())
-    noise = noise_of_class(known.noise, index)
-    learned = describe(Population(), known.training[rare], noise, rng, known.scales)
+    learned = class_summary(known, index, None, known.training[rows], rng)
     # What few members leave open is not theirs to forgive: their factors are their own, psi is the class's.
-    factor = Factor(
-        learned.factor.mean, learned.factor.factors, np.minimum(learned.factor.psi, described.factor.psi)
-    )
-    return Described(factor, learned.mixture, noise), float(np.log(share))
+    own = learned.factor
+    factor = Factor(own.mean, own.factors, np.minimum(own.psi, summary.factor.psi))
+    share = rows.size / int((known.label == index).sum())
+    return replace(learned, factor=factor), float(np.log(share))

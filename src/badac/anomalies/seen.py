@@ -11,8 +11,10 @@ from badac.anomalies.model import FloatArray, Known
 from badac.classes.instances import Instances
 from badac.classes.model import ClassModel
 from badac.data.measurements import Measurements
+from badac.registry import registered
 
 
+@registered("anomaly")
 @dataclass(frozen=True, eq=False)
 class Seen:
     """An anomaly class that is learned from examples, as any class is.

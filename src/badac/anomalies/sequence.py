@@ -102,7 +102,7 @@ def bump_grid(where: FloatArray, step: float, widest: float) -> tuple[FloatArray
 
 
 def bumps(where: FloatArray, places: FloatArray, widths: FloatArray) -> FloatArray:
-    """Return (m, p): every bump of the grid at the points; what is below 1 % of the height is cut off."""
-    shape = np.exp(-(((where[:, None] - places) / widths) ** 2))
+    """Return (..., m, p): every bump of the grid at points (..., m); what is below 1 % of the height is cut off."""
+    shape = np.exp(-(((where[..., None] - places) / widths) ** 2))
     shape[shape < 1e-2] = 0.0
     return np.asarray(shape)

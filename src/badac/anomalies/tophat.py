@@ -15,11 +15,13 @@ from scipy.special import log_ndtr
 
 from badac.anomalies.model import FloatArray, Known
 from badac.data.measurements import Measurements
+from badac.registry import registered
 
 # An exact point outside the box would have evidence zero under the anomaly, as if it were less strange than one inside.
 _SOFTEST_EDGE = 1e-3
 
 
+@registered("anomaly", "tophat")
 @dataclass(frozen=True)
 class TopHat:
     """A box of `times` the observed range, centred on it."""

@@ -5,14 +5,15 @@
 Many points that each fit a little worse than the model says add up to certainty that is not there. One exponent for all
 classes tempers it (Miller & Dunson 2019). It is learned by the log-loss of the training objects, each left out of its own
 class, and is 1 unless the data clearly ask for less: on data that follow the models nothing changes. A few objects may be
-wild (a wrong label, a broken measurement), explained by no class better than by another, which bounds what they can ask for:
+contaminated (a wrong label, a broken measurement), explained by no class better than by another, which bounds what they can
+ask for (Huber's contamination model, 1964):
 
     P(d | class)^beta   becomes   (1 - e) P(d | class)^beta + e max_c P(d | c)^beta
 
-The share ``e`` of wild objects is learned too, and is that of one object more, 1 / (n + 1), unless more are seen. With
+The share ``e`` of contaminated objects is learned too, and is that of one object more, 1 / (n + 1), unless more are seen. With
 ``beta = 1`` and no more than that, the evidence stays as it is.
 
-What the models get wrong drowns in the noise of a noisier object, whose evidence deserves more trust:
+What the models get wrong drowns in the noise of a noisier object, whose evidence is tempered less:
 
     logit beta(d) = logit beta + slope (level(d) - level),     level(d) = log median_j sigma_dj / scale_j
 
@@ -30,6 +31,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit, logsumexp
 
 from badac.data.measurements import Measurements
+from badac.registry import registered
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -42,11 +44,12 @@ _CLEARLY = 2.0
 # Prior of the slope with the noise: mean and standard deviation.
 _SLOPE = (0.6, 0.2)
 _LEAST_NOISE = 1e-3
-# Shares of wild objects that are tried, and the nats that more than one of them must gain.
+# Shares of contaminated objects that are tried, and the nats that more than one of them must gain.
 _SHARES = (0.003, 0.01, 0.03, 0.1, 0.2)
 _WORTH = 3.0
 
 
+@registered("part")
 @dataclass(frozen=True)
 class Coarsening:
     """The exponent of the evidence.
@@ -65,8 +68,8 @@ class Coarsening:
         Noise level of the training objects, at which `exponent` holds.
     gain : float
         Of the loss of left-out objects over the plain posterior, in nats an object: how far the class models are off.
-    wild : float
-        ``e``, the share of wild objects; 0 for evidence that stays as it is.
+    contaminated : float
+        ``e``, the share of contaminated objects; 0 for evidence that stays as it is.
     """
 
     exponent: float
@@ -171,7 +174,7 @@ def _one_more(n: int) -> float:
 
 
 def _with_contaminated(terms: FloatArray, share: float) -> FloatArray:
-    """Tempered log evidence (n, k) of objects of whom a share may be wild."""
+    """Tempered log evidence (n, k) of objects of whom a share may be contaminated."""
     best = terms.max(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         return np.asarray(np.logaddexp(np.log1p(-share) + terms, np.log(share) + best))
@@ -179,15 +182,15 @@ def _with_contaminated(terms: FloatArray, share: float) -> FloatArray:
 
 def _losses(terms: FloatArray, prior: FloatArray, contaminated: float) -> FloatArray:
     """Log-loss (n,) of tempered log evidence and log prior, both relative to the own class."""
-    # The own class's term is zero, but for what the wild share adds.
+    # The own class's term is zero, but for what the contaminated share adds.
     own = np.logaddexp(np.log1p(-contaminated), np.log(contaminated) + terms.max(axis=1))
     return np.asarray(logsumexp(_with_contaminated(terms, contaminated) + prior, axis=1) - own)
 
 
 def _least_loss(relative: FloatArray, prior: FloatArray) -> tuple[float, float]:
-    """The exponent, not above 1, and the share of wild objects with the least loss.
+    """The exponent, not above 1, and the share of contaminated objects with the least loss.
 
-    For each share the best exponent of a grid, then between its neighbours. More than one wild object must be worth it.
+    For each share the best exponent of a grid, then between its neighbours. More than one contaminated object must be worth it.
     """
     n = len(relative)
     grid = np.linspace(np.log(_LEAST), 0.0, 25)

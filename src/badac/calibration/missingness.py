@@ -17,10 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.calibration.coarsening import FloatArray, IntArray, scores
+from badac.registry import registered
 
 _CLEARLY = 2.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Missingness:
     """What the gaps of an object say of its class.

@@ -1,22 +1,24 @@
-"""How strange an object is where the class models do not hold: compared with training objects that were left out.
+"""The null distribution: how strange an object is by comparison with training objects that were left out.
 
-    unlike(d)    = sum_class P(class | d) s_class( misfit(d, class) )                 far from the members of its classes
-    ambiguous(d) = s( 1 - max_class P(class | d) )                                    between the classes
-    strangeness  = s( unlike + ambiguous )                                           both, as Fisher adds up p-values
+    unlike(d)       = sum_class P(class | d) s_class( misfit(d, class) )              far from the members of its classes
+    ambiguous(d)    = s( 1 - max_class P(class | d) )                                 between the classes
+    surprise(d)     = s( unlike + ambiguous )                                        both, as Fisher adds up p-values
 
     misfit(d, class) = mean over points of -log [ P(d | class) / N(0 ; 0, sigma_d^2 + spread^2) ]
 
     s(x) = -log of the share of left-out objects (of the class) whose x is at least as large, at the noise of the object
 
-Odds of an anomaly that come from evidence are as wrong as the evidence. Where probabilities follow other opinions
-(`badac.calibration.stacking.ensemble`), strangeness follows left-out training objects: no density has to be right, and a new
-class is found that lies among the known ones, where every density is high and no class fits better than another. ``P(d |
-class)`` is that of the members themselves, widened. Copies of the left-out objects with known noise added say what is normal
-for a noisy one; with more noise than any of them had, an object is less and less strange.
+Odds of an anomaly that come from evidence are as wrong as the evidence. Where the classes do not follow their models, so that
+other base models are stacked beside them (`badac.calibration.stacking.ensemble`), the score is a rank among left-out training
+objects instead: a conformal p-value (Vovk, Gammerman & Shafer 2005) with ``unlike + ambiguous`` as the measure of
+nonconformity. No density has to be right, and a new class is found that lies among the known ones, where every density is high
+and no class fits better than another. ``P(d | class)`` is that of the members themselves, widened. Copies of the left-out
+objects with known noise added say what is normal for a noisy one; with more noise than any of them had, an object is less and
+less strange.
 
-The probability of an anomaly takes p = exp(-strangeness), uniform for known objects, to be Beta(xi, 1) for anomalies:
+The probability of an anomaly takes p = exp(-surprise), uniform for known objects, to be Beta(xi, 1) for anomalies:
 
-    log odds = log prior odds + log xi + (1 - xi) strangeness
+    log odds = log prior odds + log xi + (1 - xi) surprise
 
 a Bayes factor that averages to one over known objects (Sellke, Bayarri & Berger 2001; Vovk & Wang 2021).
 """
@@ -31,24 +33,27 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from badac.calibration.coarsening import FloatArray, IntArray
-from badac.calibration.stacking.base_models import AT_WIDE_INSTANCES
-from badac.calibration.stacking.base_outputs import BaseOutputs
+from badac.calibration.stacking.base_models import AT_WIDE_INSTANCES, BaseOutputs
 from badac.calibration.stacking.weights import hats
 from badac.data.measurements import Measurements
+from badac.registry import registered
 
+# The middle of (0, 1): no anomaly is typical enough to learn it from.
 _XI = 0.5
 # Beyond this share of the left-out objects their number is too small to tell, and a tail continues them. As evidence is
 # softened in `badac.calibration.stacking.weights`: twice as far out is not twice as strange.
 _BODY, _SOFTNESS = 0.8, 1.0
+# A misfit beyond this is as far as any: sums of it are still numbers.
 _FARTHEST = 1e12
 # Objects with a smaller p-value are worth a reason.
 _STRANGE = 0.1
 UNLIKE, BETWEEN = "unlike the members of its class", "between the classes"
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class NullDistribution:
-    """What is normal: a number of known objects, at several noise levels.
+    """The empirical distribution of one number of known objects, at several noise levels.
 
     Attributes
     ----------
@@ -97,16 +102,17 @@ def _continued(known: FloatArray, number: FloatArray) -> FloatArray:
     return np.where(number > edge, -np.log(share) + _SOFTNESS * np.log1p(above), surprise)
 
 
+@registered("part", version=2)
 @dataclass(frozen=True, eq=False)
-class Strangeness:
-    """What is normal for each class, between the classes, and for both together.
+class Nonconformity:
+    """How little an object conforms to the known classes, and the null distributions that say what is normal.
 
     Attributes
     ----------
-    unlike : k of Normal
+    unlike : k of NullDistribution
         How badly the members of each class fit it.
-    ambiguous, together : Normal
-        Of all known objects.
+    ambiguous, together : NullDistribution
+        Of all known objects: how much between the classes, and both numbers together.
     log_prior : (k,)
         Of the classes, as in training.
     scale : (m,)
@@ -120,16 +126,16 @@ class Strangeness:
     scale: FloatArray
 
     def surprise(self, outputs: BaseOutputs) -> FloatArray:
-        """Return (n,): the strangeness of objects, about 0.7 for a middling known one."""
+        """Return (n,): minus the log of the share of known objects as strange, about 0.7 for a middling known one."""
         found = self.together.surprise(np.add(*self._parts(outputs)), outputs.level)
         return np.asarray(
-            np.where(outputs.objects.observed.any(axis=1), found, 0.0) * self._told(outputs.level)
+            np.where(outputs.objects.observed.any(axis=1), found, 0.0) * self._covered(outputs.level)
         )
 
     def pvalue(self, outputs: BaseOutputs) -> FloatArray:
         """Return (n,): share of known objects that are at least as strange, at the same noise; 1 without any point."""
         found = self.together.pvalue(np.add(*self._parts(outputs)), outputs.level)
-        return np.where(outputs.objects.observed.any(axis=1), found ** self._told(outputs.level), 1.0)
+        return np.where(outputs.objects.observed.any(axis=1), found ** self._covered(outputs.level), 1.0)
 
     def reason(self, outputs: BaseOutputs) -> npt.NDArray[np.str_]:
         """Return (n,): which of the two makes each object strange; empty for nine of ten known objects."""
@@ -137,8 +143,8 @@ class Strangeness:
         strange = self.pvalue(outputs) <= _STRANGE
         return np.where(strange, np.where(between > unlike, BETWEEN, UNLIKE), "")
 
-    def _told(self, level: FloatArray) -> FloatArray:
-        """How far to believe that an object is strange: ever less beyond the noise of all copies."""
+    def _covered(self, level: FloatArray) -> FloatArray:
+        """How far the copies cover an object's noise: 1 up to the noisiest of them, ever less beyond."""
         return np.asarray(np.exp(-np.maximum(level - self.together.level[-1], 0.0)))
 
     def _parts(self, outputs: BaseOutputs) -> tuple[FloatArray, FloatArray]:
@@ -148,39 +154,27 @@ class Strangeness:
 
 
 def log_odds(surprise: FloatArray, prior: float) -> FloatArray:
-    """Return (n,): posterior log odds of the anomaly for objects of this strangeness."""
+    """Return (n,): posterior log odds of the anomaly for objects of this surprise (n,)."""
     return np.asarray(np.log(prior) - np.log1p(-prior) + np.log(_XI) + (1.0 - _XI) * surprise)
 
 
-def learn_strangeness(
-    copies: Sequence[Measurements],
-    label: IntArray,
-    log_evidences: FloatArray,
-    stacked: FloatArray,
-    level: FloatArray,
-    log_prior: FloatArray,
-    scale: FloatArray,
-) -> Strangeness:
+def learn_nonconformity(
+    left_out: Sequence[BaseOutputs], label: IntArray, log_prior: FloatArray, scale: FloatArray
+) -> Nonconformity:
     """Learn what is normal from left-out objects.
 
     Parameters
     ----------
-    copies : q of Measurements
-        (n, m): the objects with more and more noise.
+    left_out : q of BaseOutputs
+        Of the objects (n, m) with more and more noise: of base models, stacked with weights, that had not seen them.
     label : (n,)
-    told : (q, n, o, k)
-        All opinions of them, of models that had not seen them.
-    weighed : (q, n, k)
-        The opinions put together, with weights that had not seen them either.
-    level : (q, n)
-        Noise levels.
     log_prior : (k,)
     scale : (m,)
         Spread of each point in training.
     """
-    at = np.median(level, axis=1)
-    misfit = np.stack([_misfit(copy, part, scale) for copy, part in zip(copies, log_evidences, strict=True)])
-    posterior = softmax(stacked + log_prior, axis=2)
+    at = np.array([np.median(copy.level) for copy in left_out])
+    misfit = np.stack([_misfit(copy.objects, copy.log_evidences, scale) for copy in left_out])
+    posterior = softmax(np.stack([copy.stacked for copy in left_out]) + log_prior, axis=2)
     unlike = tuple(
         NullDistribution.of(at, misfit[:, label == number, number])
         if (label == number).any()
@@ -189,8 +183,11 @@ def learn_strangeness(
         for number in range(len(log_prior))
     )
     ambiguous = NullDistribution.of(at, 1.0 - posterior.max(axis=2))
-    both = [np.add(*_parts(unlike, ambiguous, *each)) for each in zip(misfit, posterior, level, strict=True)]
-    return Strangeness(unlike, ambiguous, NullDistribution.of(at, np.stack(both)), log_prior, scale)
+    both = [
+        np.add(*_parts(unlike, ambiguous, far, share, copy.level))
+        for far, share, copy in zip(misfit, posterior, left_out, strict=True)
+    ]
+    return Nonconformity(unlike, ambiguous, NullDistribution.of(at, np.stack(both)), log_prior, scale)
 
 
 def _misfit(objects: Measurements, log_evidences: FloatArray, scale: FloatArray) -> FloatArray:

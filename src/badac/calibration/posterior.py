@@ -1,12 +1,12 @@
-"""How far the evidence can be trusted, all in one: what stands in its place where probabilities are made.
+"""The calibrated posterior: what stands in the place of the log evidence where probabilities are made.
 
-    log P(class | d) = trusted(d, class) + log P(class) + constant
+    log P(class | d) = calibrated(d, class) + log P(class) + constant
 
-    trusted = beta(d) log P(d | class) + gaps(d, class)        the coarsened evidence and what gaps say,
-    trusted = the weighed opinions                             where other models count
+    calibrated = beta(d) log P(d | class) + gaps(d, class)        the coarsened evidence and what gaps say,
+    calibrated = the stack of base models                         where left-out objects gain by one
 
 See `badac.calibration.coarsening` for ``beta``, `badac.calibration.missingness` for the gaps and
-`badac.calibration.stacking.ensemble` for the others. All three are learned from training objects left out of their own class.
+`badac.calibration.stacking.ensemble` for the stack. All three are learned from training objects left out of their own class.
 """
 
 from __future__ import annotations
@@ -20,35 +20,51 @@ from badac.calibration.coarsening import (
     MOST_OBJECTS,
     Coarsening,
     FloatArray,
-    IntArray,
     learn_coarsening,
     relative_noise,
 )
 from badac.calibration.missingness import Missingness, learn_missingness
-from badac.calibration.stacking.base_outputs import BaseOutputs
-from badac.calibration.stacking.ensemble import Ensemble, learn_ensemble
+from badac.calibration.stacking.base_models import BaseOutputs
+from badac.calibration.stacking.ensemble import Ensemble
+from badac.calibration.stacking.learning import learn_ensemble, objects_to_learn_from
 from badac.calibration.stacking.weights import log_losses
-from badac.classes.instances import Instances
-from badac.classes.model import ClassModel
+from badac.classes.model import ClassModel, is_exact
 from badac.data.measurements import Measurements
 from badac.evidence import training_log_evidence
-from badac.noise.model import Noise
 from badac.nuisance import innermost
-from badac.training import TrainingScales
+from badac.training import TrainingSet
 
 
 @dataclass(frozen=True, eq=False)
 class PosteriorCalibration:
-    """How far the evidence can be trusted, what gaps say, and what other models say where they are heard."""
+    """How evidence is tempered, what gaps say of the class, and the stack of base models where there is one."""
 
     coarsening: Coarsening
     missingness: Missingness
     ensemble: Ensemble | None
 
     @classmethod
-    def whole(cls) -> PosteriorCalibration:
-        """Return the trust that leaves the evidence as it is."""
+    def unchanged(cls) -> PosteriorCalibration:
+        """Return the calibration that leaves the evidence as it is."""
         return cls(Coarsening(1.0, 1.0, np.inf), Missingness.ignored(), None)
+
+    @property
+    def stacked(self) -> bool:
+        """Whether probabilities follow the stack."""
+        return self.ensemble is not None and self.ensemble.in_posterior
+
+    def lines(self) -> list[str]:
+        """Return how probabilities are made of the evidence, in words."""
+        if self.ensemble is not None:
+            gained = f"{self.ensemble.gain:.2g} +- {self.ensemble.standard_error:.1g} nats an object"
+            used = "Posterior: a stack of" if self.stacked else "A stack for the score only:"
+            return [f"{used} {', '.join(self.ensemble.names)}; left-out training objects gain {gained}."]
+        if self.coarsening.exponent < 1.0:
+            return [
+                f"Posterior: evidence to the power {self.coarsening.exponent:.2g}, by which left-out training objects gain "
+                f"{self.coarsening.gain:.2g} nats an object."
+            ]
+        return ["Posterior: the evidence as it is."]
 
     def apply(
         self,
@@ -67,75 +83,63 @@ class PosteriorCalibration:
             Theirs under the class models.
         scale : (m,)
             Spread of each point in training.
-        heard : Heard, optional
-            What `opinions` said of them; they are asked if not given.
+        outputs : BaseOutputs, optional
+            What the base models say of them, if that is known already.
         """
-        if self.ensemble is not None and self.ensemble.count:
-            outputs = self.ensemble.hear(objects, evidence, scale) if outputs is None else outputs
+        if self.ensemble is not None and self.ensemble.in_posterior:
+            outputs = self.ensemble.outputs(objects, evidence, scale) if outputs is None else outputs
             return outputs.stacked
         gaps = self.missingness.log_factor(objects.observed)
         return self.coarsening.apply(evidence, _noise(objects, scale)) + gaps
 
 
 def learn_calibration(
-    training: Measurements,
-    label: IntArray,
+    training: TrainingSet,
     models: Sequence[ClassModel],
     log_prior: FloatArray,
-    noise: Noise,
-    scales: TrainingScales,
-    rng: np.random.Generator,
     *,
     use_gaps: bool = True,
-    ask_others: bool = False,
+    stack: bool = False,
     n_threads: int = 1,
 ) -> PosteriorCalibration:
-    """Learn how far the evidence can be trusted from training objects left out of their own class.
+    """Learn the calibration from training objects left out of their own class.
 
     The exact instances are the paper's equation and stay as they are; one class alone has nothing to be confused with.
 
     Parameters
     ----------
-    training : Measurements
-        (n, m)
-    label : (n,)
+    training : TrainingSet
     models : k fitted class models
     log_prior : (k,)
-    noise, scales
-        As in their fit.
-    use_gaps, ask_others : bool
-        Whether gaps and other models may have a say at all.
+    use_gaps, stack : bool
+        Whether gaps and other base models may have a say at all.
     """
-    exact = all(isinstance(innermost(model), Instances) for model in models)
-    if exact or len(models) < 2:
-        return PosteriorCalibration.whole()
-    rows = np.arange(training.n_objects)
+    if len(models) < 2 or all(is_exact(innermost(model)) for model in models):
+        return PosteriorCalibration.unchanged()
+    objects, label, scale, rng = training.objects, training.label, training.scales.scale, training.rng
+    rows = np.arange(len(training))
     if len(rows) > MOST_OBJECTS:
         rows = np.sort(rng.choice(rows, MOST_OBJECTS, replace=False))
-    evidence = training_log_evidence(models, training, label, rows=rows, n_threads=n_threads)
-    level = _noise(training[rows], scales.scale)
+    evidence = training_log_evidence(models, objects, label, rows=rows, n_threads=n_threads)
+    level = _noise(objects[rows], scale)
     coarsening = learn_coarsening(evidence, label[rows], log_prior, level)
     missingness = Missingness.ignored()
-    if use_gaps and not training.own_points:
+    if use_gaps and not objects.own_points:
         tempered = coarsening.apply(evidence, level)
-        missingness = learn_missingness(training.observed, label, rows, tempered, log_prior)
+        missingness = learn_missingness(objects.observed, label, rows, tempered, log_prior)
     ensemble = None
-    if ask_others:
-        # A generator of its own: whether others are asked must not change what is drawn later.
-        own = rng.spawn(1)[0]
-        told = coarsening.apply(evidence, level) + missingness.log_factor(training.observed[rows])
+    if stack:
+        calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
         loss = np.full(len(label), np.nan)
-        loss[rows] = log_losses(told + log_prior, label[rows])
+        loss[rows] = log_losses(calibrated + log_prior, label[rows])
+        # A generator of its own: whether a stack is learned must not change what is drawn later.
+        own = training.with_generator(rng.spawn(1)[0])
+        some = objects_to_learn_from(own, rows)
         ensemble = learn_ensemble(
-            training,
-            label,
+            own.take(some),
             models,
-            noise,
-            scales,
-            coarsening,
-            missingness,
-            loss,
-            own,
+            (coarsening, missingness),
+            loss[some],
             use_gaps=use_gaps,
             n_threads=n_threads,
         )

@@ -1,14 +1,15 @@
 """Class models: what a class looks like, learned from its noisy members."""
 
 from badac.classes.auto import Auto, Candidate
+from badac.classes.gp import GaussianProcess
+from badac.classes.imputed import Imputed
 from badac.classes.instances import Instances
+from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import ClassModel
 from badac.classes.parametric.expansion import Expansion
 from badac.classes.parametric.linear_model import LinearModel
 from badac.classes.parametric.parametric import LowSampleSizeWarning, Parametric
 from badac.classes.population.population import Population
-from badac.classes.processes.gp import GaussianProcess
-from badac.classes.processes.irregular import IrregularPopulation
 from badac.classes.report import ClassReport
 from badac.classes.shared_conditions import SharedConditions, separate_conditions
 from badac.classes.subclasses.division import Division
@@ -24,6 +25,7 @@ __all__ = [
     "Division",
     "Expansion",
     "GaussianProcess",
+    "Imputed",
     "Instances",
     "IrregularPopulation",
     "LinearModel",

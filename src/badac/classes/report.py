@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from badac.classes.auto import Candidate
+from badac.registry import registered
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class ClassReport:
     """The class models that were tried, class by class.

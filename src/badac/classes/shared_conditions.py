@@ -27,10 +27,11 @@ import numpy.typing as npt
 
 from badac._kernels.latent import inverse
 from badac.classes.model import FloatArray, refuse_own_points
-from badac.classes.population.rank import Spectrum, choose_rank
+from badac.classes.population.rank import choose_rank
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.likelihood import weigh
+from badac.latent.moments import Spectrum
 from badac.training import TrainingScales
 
 _ROUNDS = 4

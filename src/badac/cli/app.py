@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from badac.cli import demo, diagnose, evaluate, explain, fit, rank, reproduce, simulate
+from badac.cli import demo, diagnose, evaluate, explain, fit, rank, simulate
+from badac.cli.options import ModelCommand
 
 app = typer.Typer(
     name="badac",
@@ -36,11 +37,10 @@ def options(
     """Tell what noisy objects are, or that they are something new, with their error bars."""
 
 
-app.command("fit")(fit.fit)
-app.command("rank")(rank.rank)
+app.command("fit", cls=ModelCommand)(fit.fit)
+app.command("rank", cls=ModelCommand)(rank.rank)
 app.command("explain")(explain.explain)
-app.command("evaluate")(evaluate.evaluate)
+app.command("evaluate", cls=ModelCommand)(evaluate.evaluate)
 app.command("diagnose")(diagnose.diagnose)
 app.command("simulate")(simulate.simulate)
 app.command("demo")(demo.demo)
-app.command("reproduce")(reproduce.reproduce)

@@ -32,12 +32,12 @@ def demo(
         check_folder(output, overwrite=overwrite)
         from rich.table import Table
 
-        from badac.demo import detection_line, run, table
+        from badac.demo import DemoOptions, detection_line, run, table
 
         note(
             "Two data sets with an error bar on every number: curves, and handwritten digits. A minute or two ..."
         )
-        parts = run(output, seed, size, overwrite=overwrite, n_jobs=jobs, step=step)
+        parts = run(output, DemoOptions(seed, size, jobs), overwrite=overwrite, step=step)
         columns, rows = table(parts)
         shown = Table(*columns, title="What is it?")
         for row in rows:
@@ -53,5 +53,5 @@ def demo(
             "Next, with these tables or your own:\n"
             f"  badac fit {train} -o model.badac\n"
             f"  badac rank model.badac {new} -o ranking\n"
-            f"  badac explain model.badac {new} {parts[0].found.verdicts.ids[0]} -o strange.png"
+            f"  badac explain model.badac {new} {parts[0].found.ranking.ids[0]} -o strange.png"
         )

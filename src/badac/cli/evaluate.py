@@ -9,15 +9,13 @@ import typer
 
 from badac.cli.drawing import check_figure, draw
 from badac.cli.options import (
-    ClassChoice,
-    Classes,
+    ClassOption,
     Columns,
     Errors,
     ErrorsChoice,
     Jobs,
     Json,
     Label,
-    NoiseChoice,
     NoiseOption,
     OverwriteFile,
     Seed,
@@ -45,8 +43,8 @@ def evaluate(
     label: Label = None,
     column: Columns = None,
     errors: Errors = ErrorsChoice.sigma,
-    class_model: Classes = ClassChoice.auto,
-    noise: NoiseOption = NoiseChoice.gaussian,
+    class_model: ClassOption = "auto",
+    noise: NoiseOption = "gaussian",
     folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.", min=2)] = 5,
     output: Annotated[
         Path | None,
@@ -92,7 +90,7 @@ def evaluate(
             training = read_labelled(model, label, chosen, errors.value, quiet=as_json)
             with step(f"Cross-validating, {folds} folds"):
                 found = by_cross_validation(
-                    training, Settings(class_model.value, noise.value, seed=seed, folds=folds), n_jobs=jobs
+                    training, Settings(class_model, noise, seed=seed, folds=folds), n_jobs=jobs
                 )
         if output is not None:
             draw(found.calibration, output)

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from badac.cli.options import (
-    ClassChoice,
-    Classes,
+    ClassOption,
     Columns,
     Diagnose,
     Errors,
@@ -18,7 +17,6 @@ from badac.cli.options import (
     Jobs,
     Json,
     Label,
-    NoiseChoice,
     NoiseOption,
     OverwriteFile,
     Prior,
@@ -41,8 +39,8 @@ def fit(
     overwrite: OverwriteFile = False,
     column: Columns = None,
     errors: Errors = ErrorsChoice.sigma,
-    class_model: Classes = ClassChoice.auto,
-    noise: NoiseOption = NoiseChoice.gaussian,
+    class_model: ClassOption = "auto",
+    noise: NoiseOption = "gaussian",
     anomaly_prior: Prior = 0.01,
     folds: Folds = 3,
     diagnose: Diagnose = True,
@@ -71,7 +69,7 @@ def fit(
 
         model = learn(
             training,
-            Settings(class_model.value, noise.value, anomaly_prior, seed, folds, diagnose),
+            Settings(class_model, noise, anomaly_prior, seed, folds, diagnose),
             n_jobs=jobs,
             step=step,
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from badac.cli.speech import note, step
 
@@ -25,25 +26,38 @@ class ErrorsChoice(StrEnum):
     none = "none"
 
 
-class ClassChoice(StrEnum):
-    """What a class is."""
+def _check(parameter: str) -> Callable[[str], str]:
+    """Return what refuses a word that is not registered (`badac.registry`); looked up when a verb runs, not before."""
 
-    auto = "auto"
-    population = "population"
-    instances = "instances"
-    template = "template"
-    gp = "gp"
+    def checked(value: str) -> str:
+        if value not in _words(parameter):
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(_words(parameter))}.")
+        return value
+
+    return checked
 
 
-class NoiseChoice(StrEnum):
-    """How measurements scatter."""
+def _complete(parameter: str) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in _words(parameter) if word.startswith(incomplete)]
 
-    gaussian = "gaussian"
-    auto = "auto"
-    outliers = "outliers"
-    student = "student"
-    correlated = "correlated"
-    poisson = "poisson"
+    return complete
+
+
+def _words(parameter: str) -> tuple[str, ...]:
+    from badac.estimators.choices import words
+
+    return words(parameter)
+
+
+class ModelCommand(TyperCommand):
+    """A verb that learns: its help lists the registered words, looked up when somebody asks for it."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for parameter in self.params:
+            if parameter.name in ("class_model", "noise"):
+                parameter.metavar = f"<{'|'.join(_words(parameter.name))}>"
+        super().format_help(ctx, formatter)
 
 
 Label = Annotated[
@@ -66,9 +80,23 @@ Errors = Annotated[
         help="What the error columns hold: one standard deviation, variances, or none at all.",
     ),
 ]
-Classes = Annotated[ClassChoice, typer.Option("--class-model", help="What a class is.")]
+ClassOption = Annotated[
+    str,
+    typer.Option(
+        "--class-model",
+        help="What a class is.",
+        callback=_check("class_model"),
+        autocompletion=_complete("class_model"),
+    ),
+]
 NoiseOption = Annotated[
-    NoiseChoice, typer.Option("--noise", help="How measurements scatter; auto learns it from the data.")
+    str,
+    typer.Option(
+        "--noise",
+        help="How measurements scatter; auto learns it from the data.",
+        callback=_check("noise"),
+        autocompletion=_complete("noise"),
+    ),
 ]
 Prior = Annotated[
     float,

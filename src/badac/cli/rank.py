@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from badac.cli.options import (
-    ClassChoice,
-    Classes,
+    ClassOption,
     Columns,
     Diagnose,
     Errors,
@@ -19,7 +18,6 @@ from badac.cli.options import (
     Jobs,
     Json,
     Label,
-    NoiseChoice,
     NoiseOption,
     Overwrite,
     Prior,
@@ -66,8 +64,8 @@ def rank(
     label: Label = None,
     column: Columns = None,
     errors: Errors = ErrorsChoice.sigma,
-    class_model: Classes = ClassChoice.auto,
-    noise: NoiseOption = NoiseChoice.gaussian,
+    class_model: ClassOption = "auto",
+    noise: NoiseOption = "gaussian",
     anomaly_prior: Prior = 0.01,
     folds: Folds = 3,
     diagnose: Diagnose = True,
@@ -122,30 +120,18 @@ def rank(
             training = read_labelled(model, label, chosen, errors.value, quiet=as_json)
             from badac.job import Settings, learn
 
-            settings = Settings(class_model.value, noise.value, anomaly_prior, seed, folds, diagnose)
+            settings = Settings(class_model, noise, anomaly_prior, seed, folds, diagnose)
             fitted = learn(training, settings, n_jobs=jobs, step=step)
-        from badac.job import prepare, rank_file, rows_in, write_results
+        from badac.job import RankOptions, rank_file, rows_in, write_results
 
+        options = RankOptions(fdr=fdr, n_rows=batch, n_shown=show, command=command, on_error=on_error.value)
         if on_cluster:
-            found = rank_on_cluster(
-                fitted,
-                new,
-                output,
-                workers=workers,
-                scheduler=scheduler,
-                on_error=on_error.value,
-                fdr=fdr,
-                n_rows=batch,
-                n_shown=show,
-                command=command,
-            )
+            found = rank_on_cluster(fitted, new, output, options, workers=workers, scheduler=scheduler)
         else:
             with step("Learning once more without a part of the known objects, to compare with those"):
-                prepare(fitted)
+                fitted.prepare_pvalues()
             with counting(f"Ranking {new.name}", rows_in(new), "rows") as done:
-                found = rank_file(
-                    fitted, new, fdr=fdr, n_rows=batch, n_shown=show, done=done, command=command
-                )
+                found = rank_file(fitted, new, options, done=done)
         with folder.output_folder(output, overwrite=overwrite) as working, waiting("Writing the report"):
             write_results(found, working, form.value)
         keep_parts(found, output)
@@ -169,7 +155,7 @@ def _show(found: Found) -> None:
     note(f"{found.source}: {found.recognised}.")
     console.print(headline(found), highlight=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    top = found.verdicts.columns_of(range(min(10, len(found.verdicts))), found.model.classes_)
+    top = found.columns(stop=10)
     shown = ("rank", "object", "anomaly_proba", "pvalue", "class", "class_proba")
     for name in shown:
         table.add_column(name, justify="left" if name in ("object", "class") else "right")

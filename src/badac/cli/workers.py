@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from badac.cli.speech import counting, note, step
 
 if TYPE_CHECKING:
     from badac.estimators import BADACClassifier
-    from badac.job import Found
+    from badac.job import Found, RankOptions
 
 
 class OnErrorChoice(StrEnum):
@@ -54,13 +54,12 @@ def rank_on_cluster(
     model: BADACClassifier,
     new: Path,
     output: Path,
+    options: RankOptions,
     *,
     workers: int | None,
     scheduler: str | None,
-    on_error: str,
-    **options: Any,
 ) -> Found:
-    """Rank the objects of a file or folder on a cluster; options are those of `badac.dask.rank_files`."""
+    """Rank the objects of a file or folder on a cluster."""
     try:
         from badac.dask import cluster, rank_files
         from badac.dask.pieces import files_of
@@ -77,7 +76,7 @@ def rank_on_cluster(
             client = stack.enter_context(cluster(workers, scheduler))
         done = stack.enter_context(counting(f"Ranking {new.name}", rows, "rows"))
         try:
-            return rank_files(model, new, output, client, on_error=on_error, done=done, **options)
+            return rank_files(model, new, output, client, options, done=done)
         except KeyboardInterrupt:
             note("What is finished is kept: the same command goes on from there.")
             raise

@@ -1,9 +1,9 @@
 """The verbs of a fitted model, lazily, on dask DataFrames and arrays.
 
-Every verb takes what the estimator's takes, cut into partitions, and returns a lazy answer cut likewise: frames give frames
-with the same index, arrays give arrays. Columns, types and shapes are checked while the graph is built. The model is one node
-of the graph, named by its content: a worker fetches it once, whatever the number of partitions, and a lost worker's copy is
-made again.
+Every verb is a view of one judged pass: a lazy table of verdicts (`badac.verdicts`) with the quantities that the verb is about,
+cut as the data are. Frames give frames with the same index, arrays give arrays. Columns, types and shapes are checked while the
+graph is built. The model is one node of the graph, named by its content: a worker fetches it once, whatever the number of
+partitions, and a lost worker's copy is made again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from dask import delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,10 +20,11 @@ from badac.dask import reduction
 from badac.data.files import needs
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
-from badac.partition import Columns, empty, identity, judge, judged, lean, refuse_bad_rows
+from badac.judge import FittedModel
+from badac.partition import Columns, asked_of, identity_of, lean, refuse_bad_rows
+from badac.verdicts import Verdicts
 
 _STRANGEST = 1000
-_FLOAT = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +49,8 @@ class LazyClassifier:
     >>> model = BADACClassifier("template", random_state=0)
     >>> model = model.fit(label[:, None] + 0.2 * rng.standard_normal((100, 5)), label, X_err=0.2)
     >>> survey = da.from_array(np.repeat([[0.0], [1.0], [0.5]], 5, axis=1), chunks=(2, 5))
-    >>> LazyClassifier(model).predict(survey, X_err=0.2)
-    dask.array<_verb_of_block, shape=(3,), dtype=int64, chunksize=(2,), chunktype=numpy.ndarray>
+    >>> LazyClassifier(model).predict(survey, X_err=0.2).shape
+    (3,)
     >>> LazyClassifier(model).predict(survey, X_err=0.2).compute(scheduler="sync")[:2]
     array([0, 1])
     """
@@ -67,27 +67,27 @@ class LazyClassifier:
 
     def log_evidence(self, X: Any, *, X_err: Any = None) -> Any:
         """Return (n, k): log P(object | class), class priors not included."""
-        return self._verb("log_evidence", X, X_err, self._labels)
+        return self._view(X, X_err, "log_evidence")
 
     def predict_log_proba(self, X: Any, *, X_err: Any = None) -> Any:
         """Return (n, k): log probabilities of the known classes."""
-        return self._verb("predict_log_proba", X, X_err, self._labels)
+        return self._view(X, X_err, "log_proba")
 
     def predict_proba(self, X: Any, *, X_err: Any = None) -> Any:
         """Return (n, k): probabilities of the known classes, columns in the order of the model's ``classes_``."""
-        return self._verb("predict_proba", X, X_err, self._labels)
+        return self._view(X, X_err, "proba")
 
     def predict(self, X: Any, *, X_err: Any = None) -> Any:
         """Return (n,): the most probable known class."""
-        return self._verb("predict", X, X_err, None, self.model.classes_.dtype)
+        return self._view(X, X_err, "proba", "class", "predict")
 
     def score_samples(self, X: Any, *, X_err: Any = None) -> Any:
         """Return (n,): log of the total evidence; scikit-learn's sign, low = strange."""
-        return self._verb("score_samples", X, X_err, None)
+        return self._view(X, X_err, "log_total", "log_total", "score_samples")
 
     def anomaly_score(self, X: Any, *, X_err: Any = None) -> Any:
-        """Return (n,): how strange an object is, high = strange."""
-        return self._verb("anomaly_score", X, X_err, None)
+        """Return (n,): how strange an object is, high = strange; the model's ``score_meaning_`` says how."""
+        return self._view(X, X_err, "score", "score", "anomaly_score")
 
     def anomaly_proba(self, X: Any, *, X_err: Any = None) -> Any:
         """Return (n,): posterior probability that the object belongs to no known class."""
@@ -95,42 +95,29 @@ class LazyClassifier:
             raise ValueError(
                 'anomaly="evidence" has no anomaly class, so no probability. Use anomaly_score, or fit with another `anomaly`.'
             )
-        return self._verb("anomaly_proba", X, X_err, None)
+        return self._view(X, X_err, "anomaly_proba", "anomaly_proba", "anomaly_proba")
 
     def anomaly_pvalue(self, X: Any, *, X_err: Any = None) -> Any:
         """Return (n,): share of known objects of the same class and noise that look at least as strange."""
-        return self._verb("anomaly_pvalue", X, X_err, None)
+        return self._view(X, X_err, "pvalue", "pvalue", "anomaly_pvalue")
 
     def verdicts(self, X: Any, *, X_err: Any = None, pvalues: bool = True) -> Any:
         """Return everything about each object in one pass, as a lazy frame (`badac.partition.judge`).
 
         The rows of an array are numbered through all blocks.
         """
-        node = self._sent(pvalues)
+        asked = asked_of(self.model, pvalues=pvalues)
         if _is_frame(X):
-            Columns.of(X._meta, self.model, self.features)
-            return X.map_partitions(
-                _judge_partition,
-                node,
-                features=self.features,
-                pvalues=pvalues,
-                meta=empty(self.model, X._meta.index, pvalues=pvalues),
-            )
+            return self._judged_frame(X, X_err, asked)
         import dask.dataframe
 
-        values, sigma = self._blocks(X, X_err)
-        pandas = needs("pandas", "A table of verdicts")
-        rows = np.concatenate([[0], np.cumsum(values.chunks[0])]).tolist()
-        every = values.to_delayed()[:, 0]
-        errors = sigma.to_delayed()[:, 0] if hasattr(sigma, "to_delayed") else [sigma] * len(every)
-        judge_one = delayed(_judge_block, pure=True)
-        parts = [
-            judge_one(block, error, node, number, rows[number], pvalues)
-            for number, (block, error) in enumerate(zip(every, errors, strict=True))
-        ]
-        meta = empty(self.model, pandas.RangeIndex(0), pvalues=pvalues)
+        parts, rows = self._judged_blocks(X, X_err, asked)
+        index = needs("pandas", "A table of verdicts").RangeIndex(0)
         return dask.dataframe.from_delayed(
-            parts, meta=meta, divisions=(*rows[:-1], max(rows[-1] - 1, rows[-2])), verify_meta=False
+            parts,
+            meta=Verdicts.empty(self.model.classes_, asked).to_frame(index),
+            divisions=(*rows[:-1], max(rows[-1] - 1, rows[-2])),
+            verify_meta=False,
         )
 
     def rank(self, X: Any, *, X_err: Any = None, n: int = _STRANGEST, fdr: float | None = None) -> Any:
@@ -150,53 +137,57 @@ class LazyClassifier:
             return reduction.discoveries(self.verdicts(X, X_err=X_err, pvalues=True), fdr)
         return reduction.strangest(self.verdicts(X, X_err=X_err, pvalues=False), n)
 
-    # -- steps -------------------------------------------------------------------------------------------------------
+    # -- the pass, and views of it -----------------------------------------------------------------------------------
 
-    @property
-    def _labels(self) -> list[str]:
-        return [str(name) for name in self.model.classes_.tolist()]
-
-    def _sent(self, pvalues: bool) -> Any:
-        """Return the model as a node of the graph; the one for p-values is made ready there, once."""
-        name = identity(self.model)
-        node = delayed(self.model, name=f"badac-model-{name}", traverse=False)
-        return delayed(lean, pure=True)(
-            node, pvalues=pvalues, dask_key_name=f"badac-{'calibrated' if pvalues else 'lean'}-{name}"
-        )
-
-    def _verb(self, verb: str, X: Any, X_err: Any, names: list[str] | None, dtype: Any = _FLOAT) -> Any:
-        node = self._sent(verb == "anomaly_pvalue")
+    def _view(self, X: Any, X_err: Any, quantity: str, column: str = "", name: str = "") -> Any:
+        """Return one column of the pass under the verb's name, or the columns of all classes under their labels."""
+        labels = self.model.classes_.tolist()
+        wanted: Any = column or [f"{quantity}_{label}" for label in labels]
         if _is_frame(X):
-            if X_err is not None:
-                raise ValueError(
-                    "a frame has its errors in columns (`name_err`): `X_err` must not be given too."
-                )
-            Columns.of(X._meta, self.model, self.features)
-            nothing = np.empty((0, len(names)) if names else 0, dtype=dtype)
-            return X.map_partitions(
-                _verb_of_partition,
-                node,
-                verb=verb,
-                names=names,
-                features=self.features,
-                dtype=dtype,
-                meta=_framed(nothing, X._meta.index[:0], verb, names),
-            )
+            found = self._judged_frame(X, X_err, (quantity,))[wanted]
+            if column:
+                return found.rename(name)
+            return found.rename(columns=dict(zip(wanted, map(str, labels), strict=True)))
         import dask.array
 
+        dtype = self.model.classes_.dtype if column == "class" else np.dtype(np.float64)
+        take, width = delayed(_columns_of, pure=True), () if column else (len(labels),)
+        parts, rows = self._judged_blocks(X, X_err, (quantity,))
+        return dask.array.concatenate(
+            [
+                dask.array.from_delayed(take(part, wanted, dtype), (last - first, *width), dtype)
+                for part, first, last in zip(parts, rows[:-1], rows[1:], strict=True)
+            ]
+        )
+
+    def _judged_frame(self, X: Any, X_err: Any, asked: tuple[str, ...]) -> Any:
+        """Return a lazy frame of what is asked for about the objects of a frame."""
+        if X_err is not None:
+            raise ValueError("a frame has its errors in columns (`name_err`): `X_err` must not be given too.")
+        columns = Columns.of(X._meta, self.model, self.features)
+        meta = Verdicts.empty(self.model.classes_, asked).to_frame(X._meta.index[:0])
+        node = self._sent("pvalue" in asked)
+        return X.map_partitions(_judge_partition, node, columns=columns, asked=asked, meta=meta)
+
+    def _judged_blocks(self, X: Any, X_err: Any, asked: tuple[str, ...]) -> tuple[list[Any], list[int]]:
+        """Return what is asked for about the objects of each block of an array, as delayed frames, and where they begin."""
         values, sigma = self._blocks(X, X_err)
-        lazy = hasattr(sigma, "dask")
-        shape = {"drop_axis": 1} if names is None else {"chunks": (values.chunks[0], (len(names),))}
-        return dask.array.map_blocks(
-            _verb_of_block,
-            values,
-            *([sigma] if lazy else []),
-            model=node,
-            shared=None if lazy else sigma,
-            verb=verb,
-            dtype=dtype,
-            meta=np.empty((0, 0) if names else 0, dtype=dtype),
-            **shape,
+        rows = np.concatenate([[0], np.cumsum(values.chunks[0])]).tolist()
+        every = values.to_delayed()[:, 0]
+        errors = sigma.to_delayed()[:, 0] if hasattr(sigma, "to_delayed") else [sigma] * len(every)
+        judge_one, node = delayed(_judge_block, pure=True), self._sent("pvalue" in asked)
+        parts = [
+            judge_one(block, error, node, asked, (number, rows[number]))
+            for number, (block, error) in enumerate(zip(every, errors, strict=True))
+        ]
+        return parts, rows
+
+    def _sent(self, pvalues: bool) -> Any:
+        """Return what judges as a node of the graph; where p-values are asked for it is made ready there, once."""
+        name = identity_of(self.model)
+        node = delayed(self.model, name=f"badac-model-{name}", traverse=False)
+        return delayed(_ready, pure=True)(
+            node, pvalues=pvalues, dask_key_name=f"badac-{'calibrated' if pvalues else 'lean'}-{name}"
         )
 
     def _blocks(self, X: Any, X_err: Any) -> tuple[Any, Any]:
@@ -235,70 +226,36 @@ def _is_frame(X: Any) -> bool:
     return hasattr(X, "map_partitions") and hasattr(X, "_meta") and hasattr(X, "columns")
 
 
+def _columns_of(frame: Any, wanted: Any, dtype: Any) -> Any:
+    return np.asarray(frame[wanted], dtype=dtype)
+
+
+def _ready(model: BADACClassifier, *, pvalues: bool) -> FittedModel:
+    return lean(model, pvalues=pvalues).fitted_
+
+
 def _judge_partition(
     frame: Any,
-    model: BADACClassifier,
+    model: FittedModel,
     *,
-    features: Sequence[str] | None,
-    pvalues: bool,
-    partition_info: dict[str, Any] | None = None,
-) -> Any:
-    return judge(frame, model, features=features, pvalues=pvalues, where=_partition(partition_info))
-
-
-def _judge_block(
-    values: Any, sigma: Any, model: BADACClassifier, number: int, start: int, pvalues: bool
-) -> Any:
-    pandas = needs("pandas", "A table of verdicts")
-    index = pandas.RangeIndex(start, start + len(values))
-    if not len(values):
-        return empty(model, index, pvalues=pvalues)
-    return judged(_objects(values, sigma, number, start), model, index, pvalues=pvalues)
-
-
-def _verb_of_partition(
-    frame: Any,
-    model: BADACClassifier,
-    *,
-    verb: str,
-    names: list[str] | None,
-    features: Sequence[str] | None,
-    dtype: Any,
+    columns: Columns,
+    asked: tuple[str, ...],
     partition_info: dict[str, Any] | None = None,
 ) -> Any:
     if not len(frame):
-        return _framed(np.empty((0, len(names)) if names else 0, dtype=dtype), frame.index, verb, names)
-    objects = Columns.of(frame, model, features).read(frame, _partition(partition_info))
-    return _framed(getattr(model, verb)(objects), frame.index, verb, names)
+        return Verdicts.empty(model.classes, asked).to_frame(frame.index)
+    where = "the table" if partition_info is None else f"partition {partition_info['number']}"
+    return model.verdicts(columns.read(frame, where), asked).to_frame(frame.index)
 
 
-def _verb_of_block(
-    values: npt.NDArray[Any],
-    sigma: Any = None,
-    *,
-    model: BADACClassifier,
-    shared: Any,
-    verb: str,
-    block_info: Any = None,
+def _judge_block(
+    values: Any, sigma: Any, model: FittedModel, asked: tuple[str, ...], place: tuple[int, int]
 ) -> Any:
-    where: Any = block_info[0] if block_info else {"chunk-location": (0,), "array-location": ((0, 0),)}
-    number, start = where["chunk-location"][0], where["array-location"][0][0]
-    return getattr(model, verb)(_objects(values, shared if sigma is None else sigma, number, start))
-
-
-def _objects(values: Any, sigma: Any, number: int, start: int) -> Measurements:
+    number, start = place
+    index = needs("pandas", "A table of verdicts").RangeIndex(start, start + len(values))
+    if not len(values):
+        return Verdicts.empty(model.classes, asked).to_frame(index)
     values = np.asarray(values, dtype=np.float64)
     full = None if sigma is None else np.broadcast_to(np.asarray(sigma, dtype=np.float64), values.shape)
-    refuse_bad_rows(values, full, range(start, start + len(values)), f"block {number}")
-    return Measurements(values, full)
-
-
-def _framed(answer: npt.NDArray[Any], index: Any, verb: str, names: list[str] | None) -> Any:
-    pandas = needs("pandas", "A lazy frame")
-    if names is None:
-        return pandas.Series(answer, index=index, name=verb)
-    return pandas.DataFrame(answer, index=index, columns=names)
-
-
-def _partition(info: dict[str, Any] | None) -> str:
-    return "the table" if info is None else f"partition {info['number']}"
+    refuse_bad_rows(values, full, index, f"block {number}")
+    return model.verdicts(Measurements(values, full), asked).to_frame(index)

@@ -32,15 +32,11 @@ from badac.dask.pieces import Piece, bad_rows, pieces
 from badac.data import Catalogue
 from badac.data.measurements import concatenate
 from badac.estimators import BADACClassifier
-from badac.job.layout import Layout
-from badac.job.ranking import Found
+from badac.job.ranking import Found, RankOptions
 from badac.job.record import layout_of
-from badac.job.scoring import Verdicts
-from badac.partition import identity, lean
-
-ON_ERROR = ("stop", "report")
-_SHOWN = 20
-_RANKED = 10_000_000
+from badac.partition import identity_of, lean
+from badac.ranking import Ranking
+from badac.verdicts import Verdicts
 
 
 def rank_files(
@@ -48,15 +44,9 @@ def rank_files(
     path: str | os.PathLike[str],
     folder: str | os.PathLike[str],
     client: Any,
+    options: RankOptions = RankOptions(),  # noqa: B008
     *,
-    layout: Layout | None = None,
-    fdr: float = 0.1,
-    on_error: str = "stop",
-    n_rows: int | None = None,
-    n_ranked: int = _RANKED,
-    n_shown: int = _SHOWN,
     done: Callable[[int], None] = lambda n: None,
-    command: str = "",
 ) -> Found:
     """Judge and rank all objects of a Parquet file or a folder of them.
 
@@ -69,41 +59,26 @@ def rank_files(
     folder : path
         Where the results will be: the parts are kept beside it until they are complete. See `parts_folder`.
     client : distributed.Client
-    layout : Layout, optional
-        How to read the files; by default as the training was.
-    fdr : float in (0, 1)
-        Share of false alarms that the list of discoveries may hold.
-    on_error : {"stop", "report"}
-        "report": rows that cannot be used are left out and listed, and files that cannot be read too.
-    n_rows : int, optional
-        Rows judged at a time.
-    n_ranked : int
-        Objects in the ranking, if there are more; the parts hold all of them.
-    n_shown : int
-        Of the strangest, the objects themselves are fetched for the report.
+    options : RankOptions
     done : callable
         Told the number of objects judged whenever a piece is finished.
-    command : str
-        What the user typed, for the report.
 
     Returns
     -------
     Found
-        As `badac.job.rank_file` returns it, of the `n_ranked` strangest objects.
+        As `badac.job.rank_file` returns it, of the ``n_ranked`` strangest objects.
     """
-    if on_error not in ON_ERROR:
-        raise ValueError(f"`on_error` must be one of {', '.join(ON_ERROR)}: got {on_error!r}.")
-    layout = layout_of(model) if layout is None else layout
+    layout, fdr = options.layout or layout_of(model), options.fdr
     start = perf_counter()
     found = pieces(path, layout)
-    parts = parts_folder(model, found, layout, on_error, folder)
+    parts = parts_folder(model, found, layout, options.on_error, folder)
     parts.mkdir(parents=True, exist_ok=True)
-    run = Run(layout, str(parts), on_error, n_rows)
+    run = Run(layout, str(parts), options.on_error, options.n_rows)
     judged = _judge_all(lean(model), found, run, client, done)
     if not any(part.n_objects for part in judged):
         raise ValueError(f"no object of {path} could be judged. {judged[0].failure}")
     list_bad_rows(judged, found, run)
-    table, keep = verdicts_in(run, judged), reduction.Strangest(n_ranked)
+    table, keep = verdicts_in(run, judged), reduction.Strangest(options.n_ranked)
     tally, top, called = client.gather(
         client.compute(
             [
@@ -120,19 +95,18 @@ def rank_files(
     said = [f"{rows} could not be used: see {BAD_ROWS}"] if n_bad else []
     if tally.n > len(top):
         said.append(f"the ranking holds the {len(top):,} strangest; all {tally.n:,} objects are in verdicts/")
-    verdicts = _verdicts(top, model)
     return Found(
         model=model,
         source=Path(path).name,
         recognised=next(part.recognised for part in judged if part.recognised),
         notes=(*said, *failed[:5], *notes)[:10],
-        verdicts=verdicts,
-        shown=_reread(top[:n_shown], found, run),
+        ranking=_ranking(top, model),
+        shown=_reread(top[: options.n_shown], found, run),
         fdr=fdr,
         n_discoveries=tally.listed(fdr),
         expected_false_alarms=tally.expected_false_alarms(fdr),
         seconds=perf_counter() - start,
-        command=command,
+        command=options.command,
         n_judged=tally.n,
         called={str(name): int(called.get(name, 0)) for name in model.classes_.tolist()},
         parts=str(parts),
@@ -148,7 +122,7 @@ def _judge_all(
     judged = {piece.number: part for piece in found if (part := part_at(run.part(piece.number), piece))}
     done(sum(part.n_objects for part in judged.values()))
     wanted = [piece for piece in found if piece.number not in judged]
-    node = delayed(model, name=f"badac-ready-{identity(model)}", traverse=False)
+    node = delayed(model, name=f"badac-ready-{identity_of(model)}", traverse=False)
     judge_one = delayed(judge_piece, pure=False)
     # The model is the one large thing in the graph, and is meant to be there.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "2GB"}):
@@ -173,16 +147,14 @@ def _counted(parts: list[dict[Any, int]]) -> dict[Any, int]:
     }
 
 
-def _verdicts(top: Any, model: BADACClassifier) -> Verdicts:
-    names = [f"proba_{name}" for name in model.classes_.tolist()]
+def _ranking(top: Any, model: BADACClassifier) -> Ranking:
+    """Return the strangest of all parts as a ranking; they are in order already."""
     ids = np.asarray(top["object"])
-    return Verdicts(
-        ids=ids.astype(str) if ids.dtype == object else ids,
-        proba=top[names].to_numpy(dtype=np.float32),
-        anomaly_proba=top["anomaly_proba"].to_numpy(),
-        pvalue=top["pvalue"].to_numpy(),
-        score=top["score"].to_numpy(),
-    )
+    names = [f"proba_{name}" for name in model.classes_.tolist()]
+    quantities = {name: top[name].to_numpy() for name in ("score", "anomaly_proba", "pvalue")}
+    quantities["object"] = ids.astype(str) if ids.dtype == object else ids
+    quantities["proba"] = top[names].to_numpy(dtype=np.float32)
+    return Ranking(Verdicts(model.classes_, quantities), np.arange(len(top)))
 
 
 def _reread(top: Any, found: list[Piece], run: Run) -> Catalogue:

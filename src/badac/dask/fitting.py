@@ -21,18 +21,20 @@ from dask import delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from badac.classes import Auto, Population, TrainingScales
-from badac.classes.population.leave_one_out import leave_out_evidence
-from badac.classes.population.plan import Plan, make_plan
-from badac.classes.population.population import STEPS, Start, learn
-from badac.classes.population.rank import seen_clearly
+from badac.classes import Population, TrainingScales
+from badac.classes.population.learn import STEPS, Start
+from badac.classes.population.leave_one_out import leave_one_out
+from badac.classes.population.plan import make_plan
 from badac.dask.reduction import tree
 from badac.dask.survey import Members, Survey
 from badac.data.measurements import Measurements, concatenate
 from badac.data.reading import error_columns
 from badac.estimators import BADACClassifier
+from badac.estimators.choices import generator
+from badac.estimators.fitting import Fitted, Recipe
 from badac.estimators.validation import to_measurements
 from badac.latent.factor import Climb, FactorSums, all_statistics
+from badac.latent.moments import seen_clearly
 from badac.noise import Gaussian
 from badac.partition import Columns, is_numeric
 
@@ -42,8 +44,6 @@ class Learning:
     """A class on its way: what was drawn, planned and reached so far."""
 
     members: Measurements
-    scales: TrainingScales
-    plan: Plan
     start: Start
     climb: Climb
     rng: np.random.Generator
@@ -58,22 +58,18 @@ class Learning:
         plan = make_plan(members, scales, rng, rank=population.rank, shape=population.shape)
         start = Start.of(members, scales, plan, rng)
         climb = Climb.begin(start.factor)
-        return cls(
-            members, scales, plan, start, climb if plan.rank > 0 else replace(climb, arrived=True), rng
-        )
+        return cls(members, start, climb if plan.rank > 0 else replace(climb, arrived=True), rng)
 
     def finish(self, population: Population, count: int) -> Population:
-        factor, density = self.start.finish(self.climb.best, count, self.plan, self.rng)
-        evidence, tails = leave_out_evidence(
-            self.members, self.scales, self.plan, factor, density, self.rng, learn
-        )
+        learned = self.start.finish(self.climb.best, count, self.rng)
+        evidence, tails = leave_one_out(self.members, learned, self.rng)
         return replace(
             population,
-            mean=factor.mean,
-            factors=factor.factors,
-            psi=factor.psi,
-            density=density,
-            plan=self.plan,
+            mean=learned.factor.mean,
+            factors=learned.factor.factors,
+            psi=learned.factor.psi,
+            density=learned.density,
+            plan=learned.plan,
             tails=tails,
             member_evidence=evidence,
             noise=Gaussian(),
@@ -125,14 +121,14 @@ def fit(
 
 def _population(model: BADACClassifier) -> Population:
     chosen = model.class_model
-    if chosen in ("auto", "population") or isinstance(chosen, Auto):
+    if chosen in ("auto", "population") or getattr(chosen, "left_to_data", False):
         chosen = Population()
     if not isinstance(chosen, Population):
         raise ValueError(
             f'`class_model` must be "population" to be learned from partitions: got {model.class_model!r}. Other class models '
             "need their members in one place: fit them on a sample in memory."
         )
-    if model.noise != "gaussian" and not (isinstance(model.noise, Gaussian) and model.noise == Gaussian()):
+    if model.noise not in ("gaussian", Gaussian()):
         raise ValueError(
             f'`noise` must be "gaussian" to be learned from partitions: got {model.noise!r}. Fit on a sample in memory.'
         )
@@ -212,7 +208,7 @@ def _added_sums(parts: list[dict[Any, FactorSums]]) -> dict[Any, FactorSums]:
 
 def _advance(state: dict[Any, Learning], sums: dict[Any, FactorSums]) -> dict[Any, Learning]:
     return {
-        name: replace(learning, climb=learning.climb.step(sums[name], learning.scales))
+        name: replace(learning, climb=learning.climb.step(sums[name], learning.start.scales))
         if name in sums
         else learning
         for name, learning in state.items()
@@ -231,12 +227,13 @@ def _finish(
     if model.priors is None:
         total = sum(survey.count.values())
         fitted.priors = {name: survey.count[name] / total for name in names}
-    models = tuple(state[name].finish(population, survey.count[name]) for name in names)
+    # No class has new members: what remains to be learned is what they say together.
+    kept: dict[Any, Fitted] = {
+        name: (state[name].finish(population, survey.count[name]), ()) for name in names
+    }
     training = concatenate([state[name].members for name in names])
     label = np.repeat(np.array(names), [len(state[name].members) for name in names])
     to_measurements(fitted, training, None, reset=True)
     fitted.feature_names_in_ = np.array(features)
-    fitted.classes_, fitted.class_models_, fitted.class_report_ = np.array(names), models, None
-    # No class has new members: what remains to be learned is what they say together.
-    fitted._learn(training, label, touched=set())
-    return fitted
+    rng = generator(fitted.random_state)
+    return fitted.adopt(Recipe.of(fitted).learn(training, label, np.ones(1), rng, kept=kept))

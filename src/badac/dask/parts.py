@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 
 from badac.dask.pieces import Piece, bad_rows, refuse
 from badac.data.files import needs
 from badac.estimators import BADACClassifier
+from badac.identity import identity
 from badac.job.layout import Layout
 from badac.job.ranking import Found
-from badac.job.scoring import Verdicts, score_batch
-from badac.partition import BadRows, identity
+from badac.job.scoring import score_batch
+from badac.partition import BadRows, identity_of
+from badac.verdicts import Verdicts
 
 BAD_ROWS = "bad_rows.csv"
 _KEY = b"badac"
@@ -117,7 +118,7 @@ def _judge_piece(model: BADACClassifier, piece: Piece, run: Run) -> Part:
         table.insert(0, "file", Path(piece.path).name)
         _whole(run.bad(piece.number), lambda path: table.to_csv(path, index=False))
     part = Part(piece.number, sum(map(len, verdicts)), len(listed), recognised, tuple(notes))
-    _write_part(verdicts, model, part, run.part(piece.number))
+    _write_part(verdicts, part, run.part(piece.number))
     return part
 
 
@@ -130,15 +131,13 @@ def part_at(path: Path, piece: Piece) -> Part | None:
     return Part(piece.number, kept["n_objects"], kept["n_bad"], kept["recognised"], tuple(kept["notes"]))
 
 
-def _write_part(verdicts: list[Verdicts], model: BADACClassifier, part: Part, path: Path) -> None:
+def _write_part(verdicts: list[Verdicts], part: Part, path: Path) -> None:
     pyarrow = needs("pyarrow", "Parts")
     parquet = needs("pyarrow.parquet", "Parts")
     columns: dict[str, Any] = {}
     if verdicts:
         whole = Verdicts.together(verdicts)
-        columns = whole.columns(model.classes_)
-        columns["row"] = np.arange(len(whole))
-        del columns["rank"]
+        columns = whole.columns() | {"row": np.arange(len(whole))}
     kept = {
         "n_objects": part.n_objects,
         "n_bad": part.n_bad,
@@ -174,7 +173,7 @@ def parts_folder(
 ) -> Path:
     """Return where the parts are kept: beside the results, under a name that tells model, data and settings."""
     data = [(piece, os.path.getsize(piece.path), os.stat(piece.path).st_mtime_ns) for piece in found]
-    name = joblib.hash((identity(model), data, layout, on_error))[:12]
+    name = identity((identity_of(model), data, layout, on_error))[:12]
     target = Path(folder).absolute()
     return target.parent / f".{target.name}.parts-{name}"
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.classes import TrainingScales
-from badac.classes.population.population import MEMBERS_TO_START_FROM
+from badac.classes.population.learn import MEMBERS_TO_START_FROM
 from badac.data.measurements import Measurements, concatenate
 from badac.data.validation import largest, smallest
 

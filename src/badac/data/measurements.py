@@ -24,8 +24,10 @@ from badac.data.validation import (
     check_values,
     largest,
 )
+from badac.registry import registered
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Measurements:
     """Values with error bars, for ``n`` objects of ``m`` points.

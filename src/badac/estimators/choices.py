@@ -1,55 +1,45 @@
-"""What the words of the estimator's parameters stand for, in one table each."""
+"""What the estimator's parameters may be: words for what is registered (`badac.registry`), or models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from badac.anomalies import AnomalyModel, Broad, Contamination, Deviations, TopHat
-from badac.classes import Auto, ClassModel, GaussianProcess, Instances, Population, Subclasses, Template
+from badac import registry
+from badac.anomalies import AnomalyModel
+from badac.classes import ClassModel
 from badac.data.measurements import Measurements
 from badac.data.units import units_of
 from badac.data.validation import FloatArray, is_number
-from badac.noise import AutoNoise, Correlated, Gaussian, Noise, Outliers, Poisson, Student
-from badac.nuisance import Calibration, Nuisance, Shift
+from badac.noise import Noise, needs_sigma
+from badac.nuisance import Nuisance
 
-CLASS_MODELS: dict[str, Callable[[], ClassModel]] = {
-    "auto": Auto,
-    "instances": Instances,
-    "population": Population,
-    "template": Template,
-    "subclasses": Subclasses,
-    "gp": GaussianProcess,
-}
-NOISE_MODELS: dict[str, Callable[[], Noise]] = {
-    "auto": AutoNoise,
-    "gaussian": Gaussian,
-    "correlated": Correlated,
-    "outliers": Outliers,
-    "student": Student,
-    "poisson": Poisson,
-}
-ANOMALY_MODELS: dict[str, Callable[[], AnomalyModel | None]] = {
-    "auto": Deviations,
-    "tophat": TopHat,
-    "broad": Broad,
-    "contamination": Contamination,
-    "evidence": lambda: None,
-}
+PROTOCOLS: dict[str, type] = {"class_model": ClassModel, "noise": Noise, "anomaly": AnomalyModel}
+NO_ANOMALY = "evidence"
+"""Instead of an anomaly model: objects are ranked by the evidence of the known classes."""
+MISSINGNESS = {"learn": True, "ignore": False}
 
 
-def choose(parameter: str, value: Any, table: dict[str, Callable[[], Any]], protocol: type) -> Any:
-    """Return the model a parameter names, or the model it is."""
+def words(parameter: str) -> tuple[str, ...]:
+    """Return the words that a parameter takes."""
+    return (*registry.named(parameter), *((NO_ANOMALY,) if parameter == "anomaly" else ()))
+
+
+def choose(parameter: str, value: Any) -> Any:
+    """Return the model that a parameter names, or the model that it is; None for `NO_ANOMALY`."""
+    known = words(parameter)
     if isinstance(value, str):
-        if value not in table:
-            raise ValueError(f"`{parameter}` must be one of {', '.join(table)} or a model: got {value!r}.")
-        return table[value]()
+        if value not in known:
+            raise ValueError(f"`{parameter}` must be one of {', '.join(known)} or a model: got {value!r}.")
+        found = registry.named(parameter).get(value)
+        return None if found is None else found.cls()
+    protocol = PROTOCOLS[parameter]
     if isinstance(value, type) or not isinstance(value, protocol):
         raise ValueError(
-            f"`{parameter}` must be one of {', '.join(table)} or an instance of a model with the methods of "
+            f"`{parameter}` must be one of {', '.join(known)} or an instance of a model with the methods of "
             f"{protocol.__name__}: got {value!r}."
         )
     return value
@@ -58,54 +48,72 @@ def choose(parameter: str, value: Any, table: dict[str, Callable[[], Any]], prot
 def choose_class_models(value: Any, labels: Sequence[Any]) -> list[ClassModel]:
     """Return one class model per label: the same for all, or by a mapping from labels; "auto" where that says nothing."""
     if not isinstance(value, Mapping):
-        return [choose("class_model", value, CLASS_MODELS, ClassModel)] * len(labels)
+        return [choose("class_model", value)] * len(labels)
     unknown = [name for name in value if name not in labels]
     if unknown:
         raise ValueError(
             f"`class_model` must map labels of training objects: got {unknown[0]!r}, which none of them has. "
             f"Labels: {', '.join(map(repr, labels))}."
         )
-    return [choose("class_model", value.get(name, "auto"), CLASS_MODELS, ClassModel) for name in labels]
+    return [choose("class_model", value.get(name, "auto")) for name in labels]
 
 
 def choose_nuisance(value: Any) -> tuple[Nuisance, ...]:
-    """Return the wrappers, innermost first, that a parameter names with their widths, or that it holds."""
+    """Return the wrappers, innermost first, that a parameter names with their widths, or that it holds.
+
+    A nuisance declares the words for its widths, `widths`, and with `order` whether it comes around others (high) or within.
+    """
     if value is None:
         return ()
+    known: dict[str, registry.Entry] = {
+        word: entry for entry in registry.entries("nuisance") for word in getattr(entry.cls, "widths", ())
+    }
+    example = dict.fromkeys(known, 0.1)
     if isinstance(value, Mapping):
-        unknown = [name for name in value if name not in ("gain", "offset", "shift")]
+        unknown = [word for word in value if word not in known]
         if unknown:
             raise ValueError(
-                f"`nuisance` must give widths of 'gain', 'offset' and 'shift': got {unknown[0]!r}. "
-                "Example: nuisance={'gain': 0.1, 'offset': 0.3}."
+                f"`nuisance` must give widths of {', '.join(map(repr, known))}: got {unknown[0]!r}. "
+                f"Example: nuisance={example}."
             )
-        found: list[Nuisance] = []
-        if "gain" in value or "offset" in value:
-            found.append(Calibration(value.get("gain", 0.0), value.get("offset", 0.0)))
-        if "shift" in value:
-            found.append(Shift(value["shift"]))
-        return tuple(found)
-    given = value if isinstance(value, list | tuple) else (value,)
+        given = [
+            _with_widths(entry.cls, value)
+            for entry in {known[word].part: known[word] for word in value}.values()
+        ]
+    else:
+        given = list(value) if isinstance(value, list | tuple) else [value]
     for one in given:
         if isinstance(one, type) or not isinstance(one, Nuisance):
             raise ValueError(
-                f"`nuisance` must be None, widths such as {{'gain': 0.1, 'offset': 0.3, 'shift': 0.05}}, or badac.nuisance "
-                f"models: got {one!r}."
+                f"`nuisance` must be None, widths such as {example}, or badac.nuisance models: got {one!r}."
             )
-    # A shift moves what it wraps: a calibration goes with it, but does not carry it.
-    return tuple(sorted(given, key=lambda one: isinstance(one, Shift)))
+    return tuple(sorted(given, key=lambda one: getattr(one, "order", 0)))
+
+
+def _with_widths(nuisance: Any, value: Mapping[str, float]) -> Any:
+    return nuisance(**{field: value[word] for word, field in nuisance.widths.items() if word in value})
 
 
 def others_can_tell(class_models: Sequence[ClassModel], nuisance: Sequence[Nuisance]) -> bool:
-    """Whether models of other kinds can tell the classes too: they know nothing of a nuisance, nor of a formula."""
-    return all(isinstance(one, Auto) for one in class_models) and all(one.idle for one in nuisance)
+    """Whether models of other kinds can tell the classes too: they know nothing of a nuisance, nor of a formula.
+
+    A class model that leaves it to the data what a class is says so, `left_to_data`.
+    """
+    return all(getattr(one, "left_to_data", False) for one in class_models) and all(
+        one.idle for one in nuisance
+    )
+
+
+def is_left_open(anomaly: Any) -> bool:
+    """Whether nobody said what an anomaly is, so that left-out training objects may say what is strange."""
+    return isinstance(anomaly, str) and anomaly == "auto"
 
 
 def choose_missingness(value: Any) -> bool:
     """Return whether gaps may tell the class."""
-    if value not in ("learn", "ignore"):
-        raise ValueError(f"`missingness` must be 'learn' or 'ignore': got {value!r}.")
-    return bool(value == "learn")
+    if not isinstance(value, str) or value not in MISSINGNESS:
+        raise ValueError(f"`missingness` must be {' or '.join(map(repr, MISSINGNESS))}: got {value!r}.")
+    return MISSINGNESS[value]
 
 
 def choose_units(estimator: Any, objects: Measurements) -> FloatArray:
@@ -114,17 +122,25 @@ def choose_units(estimator: Any, objects: Measurements) -> FloatArray:
     Those of the data, if a parameter is more than a word: a model of the user's own may have widths, or count.
     """
     models = estimator.class_model
-    given = [
-        *(models.values() if isinstance(models, Mapping) else (models,)),
-        estimator.noise,
-        estimator.anomaly,
-    ]
+    given = {
+        "class_model": tuple(models.values()) if isinstance(models, Mapping) else (models,),
+        "noise": (estimator.noise,),
+        "anomaly": (estimator.anomaly,),
+    }
     free = estimator.nuisance is None or (
-        isinstance(estimator.nuisance, Mapping) and "offset" not in estimator.nuisance
+        isinstance(estimator.nuisance, Mapping) and set(estimator.nuisance) <= {"gain", "shift"}
     )
-    if not free or estimator.noise == "poisson" or not all(isinstance(one, str) for one in given):
+    if not free or not all(_is_unitless(kind, one) for kind, ones in given.items() for one in ones):
         return np.ones(1)
     return units_of(objects)
+
+
+def _is_unitless(parameter: str, value: Any) -> bool:
+    """Whether a model knows no number in the unit of the values: one of badac's, as a word that does not stand for counts."""
+    entry = registry.named(parameter).get(value) if isinstance(value, str) else None
+    if entry is None:
+        return value == NO_ANOMALY and parameter == "anomaly"
+    return entry.ours and (parameter != "noise" or needs_sigma(entry.cls()))
 
 
 def check_share(parameter: str, value: Any) -> None:

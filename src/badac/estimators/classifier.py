@@ -10,46 +10,35 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from badac.anomalies import AnomalyModel, Deviations, Known
+from badac.anomalies import AnomalyModel, Deviations
 from badac.calibration.coarsening import Coarsening
 from badac.calibration.missingness import Missingness
-from badac.calibration.posterior import learn_calibration
+from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.classes import ClassModel, ClassReport, TrainingScales, separate_conditions
 from badac.data.measurements import Measurements, concatenate
-from badac.data.units import in_units, log_jacobian, reach_of, unit_of, within
+from badac.data.units import in_units
 from badac.diagnostics import Diagnosis, diagnose
-from badac.estimators.choices import (
-    ANOMALY_MODELS,
-    NOISE_MODELS,
-    check_share,
-    choose,
-    choose_class_models,
-    choose_missingness,
-    choose_nuisance,
-    choose_units,
-    generator,
-    others_can_tell,
-)
-from badac.estimators.fitting import Fitted, fit_classes, without_new_members
-from badac.estimators.held_out import HeldOut
-from badac.estimators.judgement import Judgement
+from badac.estimators.choices import choose_units, generator, is_left_open
+from badac.estimators.fitting import Recipe, keep_some_back, without_new_members
 from badac.estimators.validation import (
     check_coordinates,
     to_labels,
     to_measurements,
     warn_if_errors_are_missing,
 )
-from badac.explain import Explanation, explain
+from badac.explain import Explanation
+from badac.judge import FittedModel, HeldOut, Judgement
 from badac.noise import Noise
-from badac.noise_learning import learn_noise
-from badac.posterior import class_log_prior, log_total, possible, probability
 from badac.ranking import Ranking
+from badac.registry import registered
 from badac.threads import n_threads
+from badac.verdicts import STANDARD, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
 
 
+@registered("estimator")
 class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Bayesian anomaly detection and classification of noisy objects.
 
@@ -70,8 +59,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     anomaly : {"auto", "tophat", "broad", "contamination", "evidence"} or AnomalyModel
         What an anomaly is. "auto": something else entirely, or a known class plus a bump or a smooth deviation
         (`badac.anomalies.Deviations`); where the classes do not follow their models, whatever is stranger than left-out
-        training objects (`badac.calibration.null_distribution`). "tophat", "broad", "contamination": the paper's. "evidence":
-        no anomaly class, rank by the total evidence of the known classes.
+        training objects (`badac.calibration.null_distribution`; `score_meaning_` says which). "tophat", "broad",
+        "contamination": the paper's. "evidence": no anomaly class, rank by the total evidence of the known classes.
     priors : None, "uniform", mapping or sequence
         Prior probabilities of the known classes; the training frequencies by default.
     anomaly_prior : float
@@ -98,14 +87,20 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_log_prior_ : (k,)
     coarsening_ : Coarsening
         The exponent of the evidence in the probabilities: 1 unless left-out training objects ask for less.
-    opinions_ : Opinions or None
-        With ``class_model="auto"`` and classes that do not follow their models: other kinds of models, which have a say in the
-        probabilities where left-out training objects gain by it (`badac.calibration.stacking.ensemble`).
+    missingness_ : Missingness
+        What gaps say of the class.
+    ensemble_ : Ensemble or None
+        With ``class_model="auto"`` and classes that do not follow their models: a stack of other kinds of models, which the
+        probabilities follow where left-out training objects gain by it (`badac.calibration.stacking.ensemble`).
     anomaly_model_ : AnomalyModel or None
+    score_meaning_ : str
+        What `anomaly_score` is, in words: log odds by the evidence, or by the rank among left-out training objects.
     noise_ : Noise
         The noise model, with what it left open learned from the training objects.
     units_ : (1,) or (m,)
         Of the fitted parts, not of `training_` and the answers: 1 unless values are beyond 1e20 (`badac.data.units`).
+    fitted_ : badac.judge.FittedModel
+        All of the above as one frozen thing, which judges objects; `judge` and `verdicts` ask it.
 
     Examples
     --------
@@ -135,7 +130,11 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     training_: Measurements
     training_label_: npt.NDArray[Any]
     scales_: TrainingScales
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
+    record_: dict[str, Any]  # of a model that the command line has learned (`badac.job.Record`)
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
+    # Made when first asked for, and never stored: whoever wants no p-values or explanations pays nothing.
     _held_out: HeldOut | None = None
     _explaining: Deviations | None = None
 
@@ -182,7 +181,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         label = to_labels(y, objects)
         if batch is not None:
             objects = separate_conditions(objects, label, batch).objects
-        return self._learn(objects, label)
+        recipe, rng = Recipe.of(self), generator(self.random_state)
+        return self.adopt(recipe.learn(objects, label, choose_units(self, objects), rng))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, *, X_err: Any = None) -> Self:
         """Add labelled objects; labels not seen before become new classes.
@@ -199,121 +199,108 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "partial_fit needs errors exactly if fit had them: got objects "
                 f"{'with' if objects.has_errors else 'without'} errors."
             )
-        merged = concatenate([self.training_, objects])
+        merged, every = concatenate([self.training_, objects]), np.concatenate([self.training_label_, label])
+        units = choose_units(self, merged)
         # Models that were learned in other units cannot be kept.
-        touched = set(label.tolist()) if np.array_equal(choose_units(self, merged), self.units_) else None
-        return self._learn(merged, np.concatenate([self.training_label_, label]), touched)
+        same_units = np.array_equal(units, self.units_)
+        kept = without_new_members(self.fitted_, set(label.tolist())) if same_units else {}
+        recipe, rng = Recipe.of(self), generator(self.random_state)
+        return self.adopt(recipe.learn(merged, every, units, rng, kept=kept))
 
-    def _learn(
-        self,
-        objects: Measurements,
-        label: npt.NDArray[Any],
-        touched: set[Any] | None = None,
-        *,
-        ask_others: bool = True,
-    ) -> Self:
-        check_share("anomaly_prior", self.anomaly_prior)
-        use_gaps = choose_missingness(self.missingness)
-        nuisance = choose_nuisance(self.nuisance)
-        noise_model = choose("noise", self.noise, NOISE_MODELS, Noise)
-        anomaly = choose("anomaly", self.anomaly, ANOMALY_MODELS, AnomalyModel)
-        rng = generator(self.random_state)
-        kept: dict[Any, Fitted] = {}
-        units = choose_units(self, objects) if touched is None else self.units_
-        if touched is not None:
-            kept = without_new_members(self.classes_, self.class_models_, self.class_report_, touched)
+    def adopt(self, model: FittedModel) -> Self:
+        """Hold what was learned, here or elsewhere (`badac.dask.fit`): the fitted attributes are its parts."""
+        self.classes_, self.class_log_prior_ = model.classes, model.log_prior
+        self.class_models_, self.class_report_ = model.class_models, model.class_report
+        self.noise_, self.scales_, self.units_ = model.noise, model.scales, model.units
+        self.coarsening_, self.missingness_ = model.calibration.coarsening, model.calibration.missingness
+        self.ensemble_, self.anomaly_model_ = model.calibration.ensemble, model.anomaly_model
+        self.training_, self.training_label_ = model.training, model.training_label
+        self.fitted_with_errors_ = model.training.has_errors
+        self._held_out, self._explaining = model.held_out, None
+        return self
 
-        classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
-        index = index.astype(np.int64)
-        class_models = choose_class_models(self.class_model, classes.tolist())
-        self.training_, self.units_ = objects, units
-        objects = in_units(objects, units)
-        objects = within(objects, reach_of(unit_of(objects, beyond=1.0)))
-        scales = TrainingScales.of(objects)
-        noise = learn_noise(noise_model, objects, index, rng)
-        fitted = fit_classes(
-            class_models, objects, index, classes.tolist(), noise, rng, scales, kept, nuisance
+    @property
+    def fitted_(self) -> FittedModel:
+        """The frozen model that judges: made of the fitted attributes, which are what a model file holds."""
+        check_is_fitted(self)
+        return FittedModel(
+            classes=self.classes_,
+            class_models=self.class_models_,
+            class_report=self.class_report_,
+            log_prior=self.class_log_prior_,
+            noise=self.noise_,
+            scales=self.scales_,
+            units=self.units_,
+            calibration=PosteriorCalibration(self.coarsening_, self.missingness_, self.ensemble_),
+            anomaly_model=self.anomaly_model_,
+            anomaly_prior=self.anomaly_prior,
+            may_rank=is_left_open(self.anomaly),
+            training=self.training_,
+            training_label=self.training_label_,
+            held_out=self._held_out,
         )
-        models, tried = (tuple(column) for column in zip(*fitted, strict=True))
-        log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
-        self.noise_ = noise
-        self.classes_ = classes
-        self.class_models_ = models
-        self.class_report_ = ClassReport(tuple(classes.tolist()), tried) if any(tried) else None
-        self.class_log_prior_ = log_prior
-        self.scales_ = scales
-        self.training_label_, self.fitted_with_errors_ = label, objects.has_errors
-        trust = learn_calibration(
-            objects,
-            index,
-            models,
-            possible(log_prior, counts),
-            noise,
-            scales,
-            rng,
-            use_gaps=use_gaps,
-            ask_others=ask_others and others_can_tell(class_models, nuisance),
-            n_threads=n_threads(self.n_jobs),
-        )
-        self.coarsening_, self.missingness_ = trust.coarsening, trust.missingness
-        self.ensemble_ = trust.ensemble
-        self.anomaly_model_ = None if anomaly is None else anomaly.fit(self._known(), rng)
-        self._held_out, self._explaining = None, None
+
+    @property
+    def score_meaning_(self) -> str:
+        """What `anomaly_score`, and with it the order of `rank`, is: a sentence."""
+        return self.fitted_.score_meaning
+
+    def prepare_pvalues(self) -> Self:
+        """Make ready what p-values need, before the first object asks: a second model, learned without a part of the objects.
+
+        Nothing is done where the score is a rank among objects that were left out while learning, or if it is done already.
+        """
+        if self._held_out is None and not self.fitted_.ranks_left_out:
+            seeds = [generator(self.random_state) for _ in range(2)]
+            self._held_out = keep_some_back(self, self.fitted_, seeds)
         return self
 
     # -- the known classes -------------------------------------------------------------------------------------------
 
     def log_evidence(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): log P(object | class), class priors not included."""
-        judged = self._judge(X, X_err)
-        return judged.evidence - log_jacobian(judged.objects, self.units_)[:, None]
+        return self.judge(X, X_err=X_err).log_evidence
 
     def predict_log_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): log probabilities of the known classes."""
-        return self._judge(X, X_err).log_posterior
+        return self.judge(X, X_err=X_err).log_proba
 
     def predict_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n, k): probabilities of the known classes, columns in the order of `classes_`."""
-        return np.asarray(np.exp(self.predict_log_proba(X, X_err=X_err)))
+        return self.judge(X, X_err=X_err).proba
 
     def predict(self, X: Any, *, X_err: Any = None) -> npt.NDArray[Any]:
         """Return (n,): the most probable known class."""
-        best = self.predict_log_proba(X, X_err=X_err).argmax(axis=1)
+        best = self.judge(X, X_err=X_err).log_proba.argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     # -- the anomaly -------------------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): ``log sum_k P(d | k) P(k)``; scikit-learn's sign, low = strange."""
-        return log_total(self.log_evidence(X, X_err=X_err), self.class_log_prior_)
+        return self.judge(X, X_err=X_err).log_total
 
     def anomaly_score(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): how strange an object is, high = strange; what `rank` sorts by.
 
-        The posterior log odds of the anomaly; with ``anomaly="evidence"`` minus the total log evidence. Where the class
-        models do not hold, so that `opinions_` were asked, "auto" takes the odds from a comparison with left-out training
-        objects (`badac.calibration.null_distribution`).
+        The posterior log odds of the anomaly; with ``anomaly="evidence"`` minus the total log evidence. Where the classes do
+        not follow their models, so that there is an `ensemble_`, "auto" takes the odds from the object's rank among left-out
+        training objects (`badac.calibration.null_distribution`). `score_meaning_` says which of them it is.
         """
-        return self._judge(X, X_err).score
+        return self.judge(X, X_err=X_err).score
 
     def anomaly_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): posterior probability that the object belongs to no known class."""
-        judged = self._judge(X, X_err)
-        if self.anomaly_model_ is None:
-            raise ValueError(
-                'anomaly="evidence" ranks by the evidence of the known classes and has no anomaly class, so no '
-                "probability. Use anomaly_score, or fit with another `anomaly`."
-            )
-        return probability(judged.score)
+        return self.judge(X, X_err=X_err).anomaly_proba
 
     def anomaly_pvalue(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): share of known objects of the same class and noise that look at least as strange.
 
         Uniform for objects of the known classes, so a small value means what it says. The first call learns the model once
-        more without a part of the training objects, to compare with those; where `opinions_` were asked, objects were left
-        out already, and those are compared with.
+        more without a part of the training objects, to compare with those (`prepare_pvalues`); where there is an
+        `ensemble_`, objects were left out already, and those are compared with.
         """
-        return self._judge(X, X_err).pvalue
+        return self.judge(X, X_err=X_err, pvalues=True).pvalue
 
     def rank(self, X: Any, *, X_err: Any = None, fdr: float | None = None) -> Ranking:
         """Return a table of the objects, strangest first.
@@ -326,21 +313,18 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Return only the objects that can be told from the known classes, with so many that on average at most this
             share of the list is normal after all (Benjamini & Hochberg).
         """
-        judged = self._judge(X, X_err)
-        score = judged.score
-        strange = None if self.anomaly_model_ is None else probability(score)
-        table = Ranking.of(score, strange, judged.log_posterior, self.classes_)
-        return table if fdr is None else table.discoveries(judged.pvalue, fdr)
+        table = Ranking.of(self.verdicts(X, X_err=X_err, pvalues=fdr is not None))
+        return table if fdr is None else table.discoveries(fdr)
 
     def explain(self, X: Any, *, X_err: Any = None) -> Explanation:
         """Say why objects are strange: which points, which window, and what they should have looked like.
 
         With an `anomaly` other than "auto" the classes are described for this on the first call.
         """
-        objects = self._objects(X, X_err)
-        training, label = self._in_units(self.training_), self.training_label_
-        found = explain(objects, self._described(), training, label, self.classes_, self.scales_)
-        return Judgement(self, objects).with_reason(found).in_units(1.0 / self.units_)
+        judged = self.judge(X, X_err=X_err)
+        if self._explaining is None:
+            self._explaining = judged.model.deviations()
+        return judged.explain(self._explaining)
 
     def diagnose(self, X: Any, y: Any, *, X_err: Any = None) -> Diagnosis:
         """Say whether the noise model holds for labelled objects: families compared by evidence, residuals, advice.
@@ -351,40 +335,48 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         objects = in_units(objects, choose_units(self, objects))
         return diagnose(objects, to_labels(y, objects), generator(self.random_state))
 
-    # -- steps -------------------------------------------------------------------------------------------------------
+    # -- everything at once ------------------------------------------------------------------------------------------
 
-    def _judge(self, X: Any, X_err: Any) -> Judgement:
-        return Judgement(self, self._objects(X, X_err))
+    def verdicts(self, X: Any, *, X_err: Any = None, pvalues: bool = False) -> Verdicts:
+        """Return everything about each object in one pass, in the order of the data (`badac.verdicts.Verdicts`).
 
-    def _objects(self, X: Any, X_err: Any) -> Measurements:
+        Parameters
+        ----------
+        X, X_err
+            As in `fit`.
+        pvalues : bool
+            Whether to compare with known objects too, which costs as much again.
+        """
+        asked = (*STANDARD, "pvalue") if pvalues else STANDARD
+        return self.judge(X, X_err=X_err, pvalues=pvalues).verdicts(asked)
+
+    def judge(self, X: Any, *, X_err: Any = None, pvalues: bool = False) -> Judgement:
+        """Return the walk of some objects, each step of which is done once, when it is asked for (`badac.judge.Judgement`).
+
+        Its objects are checked, and in the units of the model; `pvalues` says whether p-values will be asked for.
+        """
         check_is_fitted(self)
         objects = to_measurements(self, X, X_err, reset=False)
         check_coordinates(objects, self.training_, self.class_models_)
         warn_if_errors_are_missing(objects, self.fitted_with_errors_)
-        return self._in_units(objects)
+        if pvalues:
+            self.prepare_pvalues()
+        return self.fitted_.judge(objects, n_threads=n_threads(self.n_jobs))
 
-    def _in_units(self, objects: Measurements) -> Measurements:
-        return within(in_units(objects, self.units_), self.scales_.reach)
+    def describe(self) -> str:
+        """Return what was learned, in words: the classes, the calibration, and what the score is."""
+        counts = dict(zip(*np.unique(self.training_label_, return_counts=True), strict=True))
+        chosen = [type(model).__name__.lower() for model in self.class_models_]
+        named = [
+            f"{label} ({counts.get(label, 0)} objects, {model})"
+            for label, model in zip(self.classes_, chosen, strict=True)
+        ]
+        lines = [f"{len(named)} classes: {', '.join(named)}.", f"Noise: {type(self.noise_).__name__}."]
+        lines += self.fitted_.calibration.lines()
+        return "\n".join([*lines, f"Score: {self.score_meaning_}"])
 
-    def _known(self) -> Known:
-        label = np.searchsorted(self.classes_, self.training_label_).astype(np.int64)
-        models, log_prior, prior = self.class_models_, self.class_log_prior_, self.anomaly_prior
-        return Known(
-            self._in_units(self.training_), label, models, log_prior, prior, self.noise_, self.scales_
-        )
-
-    def _described(self) -> Deviations:
-        if isinstance(self.anomaly_model_, Deviations):
-            return self.anomaly_model_
-        if self._explaining is None:
-            self._explaining = Deviations().fit(self._known(), np.random.default_rng(0))
-        return self._explaining
-
-    def _kept_back(self) -> HeldOut:
-        # Not part of the fitted state: whoever wants no p-values pays nothing, and a loaded model makes it again.
-        if self._held_out is None:
-            self._held_out = HeldOut.of(self)
-        return self._held_out
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.describe()}" if hasattr(self, "classes_") else repr(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

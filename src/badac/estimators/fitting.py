@@ -1,48 +1,194 @@
-"""Learning all classes, each from its own members."""
+"""Learning: from the estimator's parameters and labelled objects to a `badac.judge.FittedModel`.
+
+    parameters -> Recipe -> units, scales, noise -> classes -> calibration -> anomaly model
+
+A pure function of parameters, data and generator; the estimator validates before it and holds what comes out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes import (
-    Auto,
-    Candidate,
-    ClassModel,
-    ClassReport,
-    IrregularPopulation,
-    Population,
-    TrainingScales,
-)
+from badac.anomalies import AnomalyModel
+from badac.calibration.posterior import learn_calibration
+from badac.calibration.pvalues import keep_back
+from badac.classes import Candidate, ClassModel, ClassReport
+from badac.classes.model import ChoosingModel, GridModel
 from badac.data.measurements import Measurements
-from badac.noise import Noise, noise_of_class
+from badac.data.units import in_units, reach_of, unit_of, within
+from badac.estimators.choices import (
+    check_share,
+    choose,
+    choose_class_models,
+    choose_missingness,
+    choose_nuisance,
+    choose_units,
+    is_left_open,
+    others_can_tell,
+)
+from badac.judge import FittedModel, HeldOut
+from badac.noise import Noise
+from badac.noise_learning import learn_noise
 from badac.nuisance import Nuisance
+from badac.posterior import class_log_prior, possible
+from badac.threads import n_threads
+from badac.training import FloatArray, TrainingScales, TrainingSet
+
+if TYPE_CHECKING:
+    from badac.estimators.classifier import BADACClassifier
 
 Fitted = tuple[ClassModel, tuple[Candidate, ...]]
+"""A class as it was learned, and what was tried for it."""
 
 
-def without_new_members(
-    classes: npt.NDArray[Any], models: Sequence[ClassModel], report: ClassReport | None, touched: set[Any]
-) -> dict[Any, Fitted]:
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How to learn: the estimator's parameters, checked, with models in place of words.
+
+    Attributes
+    ----------
+    class_model, priors
+        As in `badac.BADACClassifier`: what they mean depends on the labels.
+    noise : Noise
+    anomaly : AnomalyModel or None
+    anomaly_prior : float
+    nuisance : tuple of Nuisance
+    use_gaps : bool
+        Whether gaps may tell the class.
+    may_rank : bool
+        Whether nobody said what an anomaly is (`badac.judge.FittedModel`).
+    n_threads : int
+    """
+
+    class_model: Any
+    priors: Any
+    noise: Noise
+    anomaly: AnomalyModel | None
+    anomaly_prior: float
+    nuisance: tuple[Nuisance, ...]
+    use_gaps: bool
+    may_rank: bool
+    n_threads: int
+
+    @classmethod
+    def of(cls, estimator: BADACClassifier) -> Recipe:
+        """Check the parameters of an estimator."""
+        check_share("anomaly_prior", estimator.anomaly_prior)
+        return cls(
+            class_model=estimator.class_model,
+            priors=estimator.priors,
+            use_gaps=choose_missingness(estimator.missingness),
+            nuisance=choose_nuisance(estimator.nuisance),
+            noise=choose("noise", estimator.noise),
+            anomaly=choose("anomaly", estimator.anomaly),
+            anomaly_prior=estimator.anomaly_prior,
+            may_rank=is_left_open(estimator.anomaly),
+            n_threads=n_threads(estimator.n_jobs),
+        )
+
+    def learn(
+        self,
+        objects: Measurements,
+        label: npt.NDArray[Any],
+        units: FloatArray,
+        rng: np.random.Generator,
+        *,
+        kept: Mapping[Any, Fitted] | None = None,
+        stack: bool = True,
+    ) -> FittedModel:
+        """Learn from labelled objects (n, m).
+
+        Parameters
+        ----------
+        objects : Measurements
+            In the units of the data.
+        label : (n,)
+        units : (1,) or (m,)
+            To learn in.
+        rng : numpy Generator
+        kept : mapping from label, optional
+            Classes that were learned already and stay as they are.
+        stack : bool
+            Whether base models of other kinds may be stacked beside the class models.
+        """
+        classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
+        class_models = choose_class_models(self.class_model, classes.tolist())
+        inside = in_units(objects, units)
+        inside = within(inside, reach_of(unit_of(inside, beyond=1.0)))
+        index = index.astype(np.int64)
+        noise = learn_noise(self.noise, inside, index, rng)
+        training = TrainingSet(inside, index, classes, noise, TrainingScales.of(inside), rng)
+        fitted = fit_classes(class_models, training, self.nuisance, kept or {})
+        models, tried = (tuple(column) for column in zip(*fitted, strict=True))
+        log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
+        calibration = learn_calibration(
+            training,
+            models,
+            possible(log_prior, counts),
+            use_gaps=self.use_gaps,
+            stack=stack and others_can_tell(class_models, self.nuisance),
+            n_threads=self.n_threads,
+        )
+        known = FittedModel(
+            classes=classes,
+            class_models=models,
+            class_report=ClassReport(tuple(classes.tolist()), tried) if any(tried) else None,
+            log_prior=log_prior,
+            noise=noise,
+            scales=training.scales,
+            units=units,
+            calibration=calibration,
+            anomaly_model=None,
+            anomaly_prior=self.anomaly_prior,
+            may_rank=self.may_rank,
+            training=objects,
+            training_label=label,
+        )
+        if self.anomaly is None:
+            return known
+        return replace(known, anomaly_model=self.anomaly.fit(known.known, rng))
+
+
+def keep_some_back(
+    estimator: BADACClassifier, model: FittedModel, seeds: Sequence[np.random.Generator]
+) -> HeldOut:
+    """Learn a model once more, without a part of its training objects, to compare new objects with those.
+
+    Parameters
+    ----------
+    estimator : BADACClassifier
+        With the parameters that it was learned with.
+    model : FittedModel
+    seeds : two numpy Generators
+        Of the choice of the part, and of the learning.
+    """
+    known, recipe = model.known, Recipe.of(estimator)
+    kept = keep_back(known.label, seeds[0])
+    seen = known.training[~kept]
+    # Scores come from the evidence alone: base models of other kinds are never asked here.
+    learned = recipe.learn(
+        seen, model.training_label[~kept], choose_units(estimator, seen), seeds[1], stack=False
+    )
+    return HeldOut.of(learned, known.training[kept], n_threads=recipe.n_threads)
+
+
+def without_new_members(model: FittedModel, touched: set[Any]) -> dict[Any, Fitted]:
     """Return the classes that learning on leaves as they are: those whose labels are not in `touched`."""
-    tried = report.candidates if report else ((),) * len(classes)
-    fitted = zip(classes.tolist(), models, tried, strict=True)
+    tried = model.class_report.candidates if model.class_report else ((),) * len(model.classes)
+    fitted = zip(model.classes.tolist(), model.class_models, tried, strict=True)
     return {name: (model, candidates) for name, model, candidates in fitted if name not in touched}
 
 
 def fit_classes(
     class_models: Sequence[ClassModel],
-    objects: Measurements,
-    index: npt.NDArray[np.int64],
-    labels: list[Any],
-    noise: Noise,
-    rng: np.random.Generator,
-    scales: TrainingScales,
-    kept: Mapping[Any, Fitted],
+    training: TrainingSet,
     nuisance: Sequence[Nuisance] = (),
+    kept: Mapping[Any, Fitted] | None = None,
 ) -> list[Fitted]:
     """Fit each class with its model; classes in `kept` have no new members and stay as they are.
 
@@ -51,26 +197,24 @@ def fit_classes(
     Returns
     -------
     list of (fitted model, what was tried)
-        Of an `Auto` model the one that it chose.
+        Of a model that chooses (`badac.classes.Auto`) the one that it chose.
     """
     fitted: list[Fitted] = []
-    for number, label in enumerate(labels):
-        if label in kept:
+    for number, label in enumerate(training.classes.tolist()):
+        if kept and label in kept:
             fitted.append(kept[label])
             continue
         class_model = class_models[number]
-        if objects.own_points and isinstance(class_model, Auto | Population):
-            # The same model, with curves in place of columns.
-            class_model = IrregularPopulation()
-        members, own_noise = objects[index == number], noise_of_class(noise, number)
+        if training.objects.own_points and isinstance(class_model, GridModel):
+            class_model = class_model.at_own_points()
+        members, own_noise = training.members(number), training.noise_of(number)
         learned_from = members
         for wrapper in nuisance:
             learned_from = wrapper.prepared(learned_from, own_noise)
-        model = class_model.fit(learned_from, own_noise, rng, scales)
+        model = class_model.fit(learned_from, own_noise, training.rng, training.scales)
         report: tuple[Candidate, ...] = ()
-        if isinstance(model, Auto) and model.chosen is not None:
-            report = model.report
-            model = model.chosen
+        if isinstance(model, ChoosingModel) and model.chosen is not None:
+            report, model = model.report, model.chosen
         for wrapper in nuisance:
             model = wrapper.wrap(model, members, learned_from)
         fitted.append((model, report))

@@ -16,7 +16,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from badac.classes import ClassModel, Instances, Population, Subclasses, Template
+from badac.classes.model import ClassModel, is_by_column
 from badac.data.measurements import Measurements
 from badac.data.tables import as_frame, from_astropy, from_frame, has_error_columns, value_columns
 from badac.data.validation import as_real, refuse
@@ -153,7 +153,7 @@ def check_coordinates(objects: Measurements, training: Measurements, models: tup
             "The classes were learned from objects with bands, so new ones need `band` too: got "
             f"{objects!r} without. Pass X = badac.Measurements(values, sigma, at=..., band=...)."
         )
-    by_column = all(isinstance(one, Instances | Population | Subclasses | Template) for one in models)
+    by_column = all(is_by_column(one) for one in models)
     if training.own_points or objects.at is None or not by_column:
         return
     if training.at is None:

@@ -18,12 +18,13 @@ import numpy.typing as npt
 from badac.data import Catalogue
 from badac.data.files import read_frame
 from badac.estimators import BADACClassifier
-from badac.job.learning import Settings, cross_validate, validation_rows
+from badac.job.learning import CannotSplit, Settings, Split, cross_validate
 from badac.job.record import CrossValidation, Record, layout_of
-from badac.job.scoring import Verdicts, merge, score_batch
+from badac.job.scoring import merge
 from badac.job.training import Training, label_column
 from badac.metrics import DetectionSummary, detection_summary
 from badac.plots import CalibrationDisplay
+from badac.verdicts import Verdicts
 
 _ROWS = 10_000
 
@@ -94,13 +95,11 @@ def by_cross_validation(training: Training, settings: Settings, *, n_jobs: int |
     classes, code = np.unique(training.labels, return_inverse=True)
     code = code.astype(np.int64)
     try:
-        rows, folds = validation_rows(code, settings.folds, rng)
-    except ValueError as error:
-        raise ValueError(f"cannot cross-validate: {error}") from None
-    known = cross_validate(
-        settings.model(n_jobs), training.catalogue.objects, training.labels, code, rows, folds, rng
-    )
-    return Evaluation(classes, known)
+        split = Split.of(code, settings.folds, rng)
+    except CannotSplit as reason:
+        raise ValueError(f"cannot cross-validate: {reason}") from None
+    objects = training.catalogue.objects
+    return Evaluation(classes, cross_validate(settings.model(n_jobs), objects, training.labels, split, rng))
 
 
 def on_labelled(
@@ -126,11 +125,10 @@ def evaluate(
     assert found.label is not None
     parts: list[Verdicts] = []
     for start in range(0, len(found), _ROWS):
-        parts.append(score_batch(model, _numbered(found, start, min(start + _ROWS, len(found)))))
+        parts.append(model.verdicts(found.objects[start : start + _ROWS]))
         done(len(parts[-1]))
     whole = merge(parts)
-    # The ids are rows, so the labels follow the verdicts through the merge.
-    truth = found.label[whole.ids].astype(str)
+    truth = found.label[whole.objects].astype(str)
     names = model.classes_.astype(str)
     order = np.argsort(names, kind="stable")
     place = np.minimum(np.searchsorted(names[order], truth), len(names) - 1)
@@ -141,8 +139,7 @@ def evaluate(
             f"no label of the table is a class of the model: got {', '.join(np.unique(truth)[:3].tolist())}; the model knows "
             f"{', '.join(names[:5].tolist())}. Is it the right column (--label)?"
         )
-    proba = whole.proba[is_known].astype(np.float64)
-    known = CrossValidation(0, code[is_known].astype(np.int64), proba / proba.sum(axis=1, keepdims=True))
+    known = CrossValidation(0, code[is_known].astype(np.int64), whole.proba[is_known])
     if is_known.all():
         return Evaluation(model.classes_, known)
     return Evaluation(
@@ -151,8 +148,3 @@ def evaluate(
         detection_summary(~is_known, whole.score, n_flagged=int((~is_known).sum())),
         tuple(np.unique(truth[~is_known]).tolist()),
     )
-
-
-def _numbered(found: Catalogue, start: int, stop: int) -> Catalogue:
-    rows = np.arange(start, stop)
-    return Catalogue(found.objects[start:stop], rows, None, found.recognised)

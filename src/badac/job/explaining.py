@@ -16,8 +16,9 @@ from badac.estimators import BADACClassifier
 from badac.explain import Explanation
 from badac.job.batches import batches
 from badac.job.record import layout_of
-from badac.job.scoring import Verdicts, score_batch
+from badac.job.scoring import score_batch
 from badac.plots import ObjectDisplay
+from badac.verdicts import Verdicts
 
 _POINTS_SHOWN = 5
 
@@ -32,30 +33,22 @@ class Explained:
     object : Catalogue
         Of one object.
     verdict : Verdicts
-    explanation : Explanation or None
-        None where objects have points of their own.
+    explanation : Explanation
     """
 
     model: BADACClassifier
     object: Catalogue
     verdict: Verdicts
-    explanation: Explanation | None
+    explanation: Explanation
 
     @property
     def display(self) -> ObjectDisplay:
         """The figure."""
-        if self.explanation is not None:
-            return ObjectDisplay.from_explanation(self.explanation)
-        label = self.model.classes_[self.verdict.proba[0].argmax()]
-        members = self.model.training_[self.model.training_label_ == label]
-        return ObjectDisplay.from_members(self.object.objects, members, label, self.object.bands)
+        return ObjectDisplay.from_explanation(self.explanation, 0, self.object.bands)
 
     def numbers(self) -> dict[str, Any]:
         """Return what was found, as JSON has it."""
-        row = {name: column[0].item() for name, column in self.verdict.columns(self.model.classes_).items()}
-        del row["rank"]
-        if self.explanation is None:
-            return row
+        row = {name: column[0].item() for name, column in self.verdict.columns().items()}
         found = self.explanation
         return row | {
             "hypothesis": str(found.hypothesis[0]),
@@ -81,8 +74,6 @@ class Explained:
             f"{found['object']}: nearest class {found['class']} (probability {found['class_proba']:.3f} among the known), "
             f"anomaly probability {found['anomaly_proba']:.3g}, p-value {found['pvalue']:.2g}."
         ]
-        if self.explanation is None:
-            return [*lines, "Objects with points of their own have no common grid to look for a window on."]
         first, last = found["window"]
         where = f"at {first}" if first == last else f"from {first} to {last}"
         lines.append(
@@ -102,7 +93,6 @@ class Explained:
         return lines
 
     def _strangest_points(self) -> list[int]:
-        assert self.explanation is not None
         seen = np.flatnonzero(self.object.objects.observed[0])
         size = np.abs(np.nan_to_num(self.explanation.pull[0, seen]))
         return [int(index) for index in seen[np.argsort(-size, kind="stable")[:_POINTS_SHOWN]]]
@@ -129,11 +119,7 @@ def find_object(model: BADACClassifier, path: str | os.PathLike[str], name: str)
 
 def explained(model: BADACClassifier, one: Catalogue) -> Explained:
     """Judge and explain one object."""
-    try:
-        explanation = model.explain(one.objects)
-    except ValueError:
-        explanation = None
-    return Explained(model, one, score_batch(model, one), explanation)
+    return Explained(model, one, score_batch(model, one), model.explain(one.objects))
 
 
 def place_name(found: Catalogue, place: float) -> str:

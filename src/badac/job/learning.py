@@ -95,11 +95,12 @@ def learn(
     code = np.searchsorted(model.classes_, labels).astype(np.int64)
     validated, noise = None, None
     try:
-        rows, folds = validation_rows(code, settings.folds, rng)
-        with step(f"Cross-validating, {folds} folds"):
-            validated = cross_validate(settings.model(n_jobs), objects, labels, code, rows, folds, rng)
-    except ValueError as error:
-        remarks.append(f"Not cross-validated: {error}")
+        split = Split.of(code, settings.folds, rng)
+    except CannotSplit as reason:
+        remarks.append(f"Not cross-validated: {reason}")
+    else:
+        with step(f"Cross-validating, {split.folds} folds"):
+            validated = cross_validate(settings.model(n_jobs), objects, labels, split, rng)
     if not objects.has_errors:
         remarks.append("No diagnosis of the noise: the table has no errors.")
     elif settings.diagnose:
@@ -127,49 +128,73 @@ def learn(
     return model
 
 
-def validation_rows(code: IntArray, folds: int, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """Return which objects to cross-validate, and in how many folds: every class needs a member in each."""
-    counts = np.bincount(code)
-    if folds < 2:
-        raise ValueError("it was not asked for (--folds 0).")
-    if counts.size < 2:
-        raise ValueError("there is one class only.")
-    if counts.min() < 2:
-        raise ValueError(f"a class has one object only ({(counts < 2).sum()} such classes).")
-    rows = np.arange(len(code))
-    if len(rows) > _MOST_VALIDATED:
-        # Every class keeps two members, whatever the draw.
-        must = np.concatenate([np.flatnonzero(code == number)[:2] for number in range(counts.size)])
-        rest = np.setdiff1d(rows, must)
-        rows = np.sort(np.concatenate([must, rng.choice(rest, _MOST_VALIDATED - len(must), replace=False)]))
-    return rows, int(min(folds, np.bincount(code[rows]).min()))
+class CannotSplit(ValueError):
+    """Why labelled objects cannot be cross-validated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Which of ``n`` labelled objects to cross-validate, and in how many folds.
+
+    Attributes
+    ----------
+    code : (n,) int
+        Class of each object.
+    rows : (r,) int
+        Objects that are cross-validated.
+    folds : int
+        Every class has a member in each.
+    """
+
+    code: IntArray
+    rows: IntArray
+    folds: int
+
+    @classmethod
+    def of(cls, code: IntArray, folds: int, rng: np.random.Generator) -> Split:
+        """Take all objects, or a sample of many; raise `CannotSplit` where no class would be judged fairly."""
+        counts = np.bincount(code)
+        if folds < 2:
+            raise CannotSplit("it was not asked for (--folds 0).")
+        if counts.size < 2:
+            raise CannotSplit("there is one class only.")
+        if counts.min() < 2:
+            raise CannotSplit(f"a class has one object only ({(counts < 2).sum()} such classes).")
+        rows = np.arange(len(code))
+        if len(rows) > _MOST_VALIDATED:
+            # Every class keeps two members, whatever the draw.
+            must = np.concatenate([np.flatnonzero(code == number)[:2] for number in range(counts.size)])
+            rest = np.setdiff1d(rows, must)
+            rows = np.sort(
+                np.concatenate([must, rng.choice(rest, _MOST_VALIDATED - len(must), replace=False)])
+            )
+        return cls(code, rows, int(min(folds, np.bincount(code[rows]).min())))
+
+    def parts(self, rng: np.random.Generator) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield places among `rows` to learn from and to judge; classes are spread evenly over the folds."""
+        code = self.code[self.rows]
+        fold = np.empty(len(code), dtype=np.int64)
+        for number in np.unique(code):
+            members = rng.permutation(np.flatnonzero(code == number))
+            fold[members] = np.arange(len(members)) % self.folds
+        for number in range(self.folds):
+            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
 
 def cross_validate(
     model: BADACClassifier,
     objects: Measurements,
     labels: npt.NDArray[np.generic],
-    code: IntArray,
-    rows: IntArray,
-    folds: int,
+    split: Split,
     rng: np.random.Generator,
 ) -> CrossValidation:
-    """Return probabilities of the objects in `rows` by models learned without their fold."""
+    """Return probabilities of the objects in ``split.rows`` by models learned without their fold."""
+    code, rows = split.code, split.rows
     proba = np.empty((len(rows), int(code.max()) + 1))
-    for inside, outside in _folds(code[rows], folds, rng):
+    for inside, outside in split.parts(rng):
         model.fit(objects[rows[inside]], labels[rows[inside]])
         proba[outside] = model.predict_proba(objects[rows[outside]])
-    return CrossValidation(folds, code[rows], proba, len(code) - len(rows))
-
-
-def _folds(code: IntArray, folds: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield rows to learn from and rows to judge; classes are spread evenly over the folds."""
-    fold = np.empty(len(code), dtype=np.int64)
-    for number in np.unique(code):
-        members = rng.permutation(np.flatnonzero(code == number))
-        fold[members] = np.arange(len(members)) % folds
-    for number in range(folds):
-        yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+    return CrossValidation(split.folds, code[rows], proba, len(code) - len(rows))
 
 
 def check_noise(

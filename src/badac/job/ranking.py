@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from badac.calibration.pvalues import discoveries, expected_false_alarms
 from badac.data import Catalogue
@@ -17,10 +18,49 @@ from badac.estimators import BADACClassifier
 from badac.job.batches import batches
 from badac.job.layout import Layout
 from badac.job.record import layout_of
-from badac.job.scoring import Verdicts, merge, score_batch, strangest
+from badac.job.scoring import merge, score_batch, strangest
+from badac.ranking import Ranking
+from badac.verdicts import Verdicts
 
 _SHOWN = 20
 _ROWS_WRITTEN = 100_000
+# As the file has them; the columns of each class follow.
+_FIRST_COLUMNS = ("rank", "object", "anomaly_proba", "pvalue", "score", "class", "class_proba")
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """What may be chosen about a ranking of a file; the defaults are right for most.
+
+    Attributes
+    ----------
+    layout : Layout, optional
+        How to read the file; by default as the training was.
+    fdr : float in (0, 1)
+        Share of false alarms that the list of discoveries may hold.
+    n_rows : int, optional
+        Rows read at a time.
+    n_shown : int
+        How many of the strangest objects to keep whole, for the report.
+    command : str
+        What the user typed, for the report.
+    on_error : {"stop", "report"}
+        On a cluster. "report": rows that cannot be used are left out and listed, and files that cannot be read too.
+    n_ranked : int
+        On a cluster: objects in the ranking, if there are more; the parts hold all of them.
+    """
+
+    layout: Layout | None = None
+    fdr: float = 0.1
+    n_rows: int | None = None
+    n_shown: int = _SHOWN
+    command: str = ""
+    on_error: str = "stop"
+    n_ranked: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("stop", "report"):
+            raise ValueError(f"`on_error` must be one of stop, report: got {self.on_error!r}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +74,8 @@ class Found:
         The file, and how it was understood.
     notes : tuple of str
         What was left out or deserves a word.
-    verdicts : Verdicts
-        Of all objects, strangest first.
+    ranking : Ranking
+        Of all objects, with p-values.
     shown : Catalogue
         The strangest objects themselves, in the same order.
     fdr : float
@@ -44,8 +84,9 @@ class Found:
         Objects that can be told from the known classes at that share.
     expected_false_alarms : float
     seconds : float
+    command : str
     n_judged : int or None
-        Objects that were judged, where `verdicts` are only the strangest of them.
+        Objects that were judged, where the ranking holds only the strangest of them.
     called : dict or None
         How many of those were called what.
     parts : str
@@ -56,13 +97,13 @@ class Found:
     source: str
     recognised: str
     notes: tuple[str, ...]
-    verdicts: Verdicts
+    ranking: Ranking
     shown: Catalogue
     fdr: float
     n_discoveries: int
     expected_false_alarms: float
     seconds: float
-    command: str = field(default="")
+    command: str = ""
     n_judged: int | None = None
     called: dict[str, int] | None = None
     parts: str = ""
@@ -70,25 +111,31 @@ class Found:
     @property
     def n_objects(self) -> int:
         """How many objects were judged."""
-        return len(self.verdicts) if self.n_judged is None else self.n_judged
+        return len(self.ranking) if self.n_judged is None else self.n_judged
 
     @property
     def counts(self) -> dict[str, int]:
         """How many objects were called what, by the most probable known class."""
         if self.called is not None:
             return self.called
-        best = np.bincount(self.verdicts.proba.argmax(axis=1), minlength=len(self.model.classes_))
+        best = np.bincount(self.ranking.proba.argmax(axis=1), minlength=len(self.model.classes_))
         return {str(name): int(n) for name, n in zip(self.model.classes_.tolist(), best, strict=True)}
+
+    def columns(self, start: int = 0, stop: int | None = None) -> dict[str, npt.NDArray[Any]]:
+        """Return some rows of the ranking as the file has them: rank, object, probabilities, p-value, score, class ..."""
+        found = self.ranking.take(slice(start, stop)).columns(per_class=True, first_rank=start + 1)
+        return {name: found[name] for name in _FIRST_COLUMNS} | found
 
     def summary(self) -> dict[str, Any]:
         """Return what a script wants to know, as JSON has it."""
-        top = self.verdicts.take(np.arange(min(_SHOWN, len(self.verdicts)))).columns(self.model.classes_)
+        top = self.columns(stop=_SHOWN)
         return {
             "schema": "badac.rank/1",
             "command": self.command,
             "source": self.source,
             "n_objects": self.n_objects,
             "classes": self.counts,
+            "score": self.model.score_meaning_,
             "fdr": self.fdr,
             "discoveries": self.n_discoveries,
             "expected_false_alarms": self.expected_false_alarms,
@@ -103,13 +150,9 @@ class Found:
 def rank_file(
     model: BADACClassifier,
     path: str | os.PathLike[str],
+    options: RankOptions = RankOptions(),  # noqa: B008
     *,
-    layout: Layout | None = None,
-    fdr: float = 0.1,
-    n_rows: int | None = None,
-    n_shown: int = _SHOWN,
     done: Callable[[int], None] = lambda n: None,
-    command: str = "",
 ) -> Found:
     """Judge and rank all objects of a file, holding one batch of them in memory.
 
@@ -118,47 +161,39 @@ def rank_file(
     model : BADACClassifier
         Fitted.
     path : path
-    layout : Layout, optional
-        How to read it; by default as the training was.
-    fdr : float in (0, 1)
-        Share of false alarms that the list of discoveries may hold.
-    n_rows : int, optional
-        Rows read at a time.
-    n_shown : int
-        How many of the strangest objects to keep whole, for the report.
+    options : RankOptions
     done : callable
         Told the number of objects judged after every batch.
-    command : str
-        What the user typed, for the report.
     """
-    layout = layout_of(model) if layout is None else layout
+    layout = options.layout or layout_of(model)
     start = perf_counter()
     parts: list[Verdicts] = []
     kept: tuple[Catalogue, Any] | None = None
     recognised = ""
     notes: dict[str, None] = {}
-    for batch in batches(path, layout, n_rows):
+    for batch in batches(path, layout, options.n_rows):
         verdict = score_batch(model, batch)
-        kept = strangest(kept, batch, verdict.score, n_shown)
+        kept = strangest(kept, batch, verdict.score, options.n_shown)
         parts.append(verdict)
         recognised = recognised or batch.recognised
         notes |= dict.fromkeys(str(batch.losses).splitlines())
         done(len(verdict))
     assert kept is not None
-    whole = merge(parts)
-    found = discoveries(whole.pvalue, fdr)
+    ranking = merge(parts)
+    pvalue = ranking.verdicts["pvalue"]
+    listed = discoveries(pvalue, options.fdr)
     return Found(
         model=model,
         source=Path(path).name,
         recognised=recognised,
         notes=tuple(note for note in notes if note != "nothing left out")[:10],
-        verdicts=whole,
+        ranking=ranking,
         shown=kept[0],
-        fdr=fdr,
-        n_discoveries=int(found.sum()),
-        expected_false_alarms=expected_false_alarms(whole.pvalue, found),
+        fdr=options.fdr,
+        n_discoveries=int(listed.sum()),
+        expected_false_alarms=expected_false_alarms(pvalue, listed),
         seconds=perf_counter() - start,
-        command=command,
+        command=options.command,
     )
 
 
@@ -168,9 +203,8 @@ def write_ranking(found: Found, path: Path) -> None:
 
     writer: Any = None
     try:
-        for start in range(0, len(found.verdicts), _ROWS_WRITTEN):
-            rows = np.arange(start, min(start + _ROWS_WRITTEN, len(found.verdicts)))
-            piece = pandas.DataFrame(found.verdicts.take(rows).columns(found.model.classes_, start + 1))
+        for start in range(0, len(found.ranking), _ROWS_WRITTEN):
+            piece = pandas.DataFrame(found.columns(start, start + _ROWS_WRITTEN))
             if path.suffix == ".csv":
                 piece.to_csv(path, mode="a", header=start == 0, index=False)
                 continue

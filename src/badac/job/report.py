@@ -57,7 +57,7 @@ def write_results(found: Found, folder: Path, form: str = "parquet") -> None:
 def headline(found: Found) -> str:
     """Say in two sentences what was found."""
     n = found.n_objects
-    likely = int((found.verdicts.anomaly_proba > 0.5).sum())
+    likely = int((found.ranking.verdicts["anomaly_proba"] > 0.5).sum())
     said = (
         f"{n:,} object{'s' if n != 1 else ''} compared with {len(found.model.classes_)} known class"
         f"{'es' if len(found.model.classes_) > 1 else ''}. {likely:,} {'is' if likely == 1 else 'are'} more probably "
@@ -68,7 +68,7 @@ def headline(found: Found) -> str:
             f"{said}; {found.n_discoveries:,} can be told from known objects by their p-values, of which at most about "
             f"{found.expected_false_alarms:.1f} are false alarms."
         )
-    finest = float(found.verdicts.pvalue.min())
+    finest = float(found.ranking.verdicts["pvalue"].min())
     return (
         f"{said}. No list with at most {100 * found.fdr:g} % false alarms: for that, {int(np.ceil(finest * n / found.fdr)):,} "
         f"objects would have to share the smallest p-value, {finest:.2g}; more labelled objects make it finer."
@@ -85,27 +85,28 @@ def _warnings(found: Found, record: Record | None) -> list[str]:
 
 
 def _strangest(page: Page, found: Found, file: str) -> None:
-    verdicts, classes = found.verdicts, found.model.classes_
+    verdicts = found.ranking.verdicts
     page.section("The strangest objects")
     page.figure(
-        RankingDisplay(verdicts.anomaly_proba, verdicts.pvalue, found.n_discoveries, found.fdr)
+        RankingDisplay(verdicts["anomaly_proba"], verdicts["pvalue"], found.n_discoveries, found.fdr)
         .plot()
         .figure_,  # type: ignore[arg-type]
         "Anomaly probability and p-value by rank. The p-value is the share of known objects of the same class and noise that "
         "look at least as strange.",
         "Anomaly probability falling with rank on a logarithmic axis, with p-values rising beside it.",
     )
+    page.paragraph(f"The score that they are ranked by: {found.model.score_meaning_}")
     page.links([(file, f"The whole ranking: {file}")])
     page.paragraph(
         "Each with its error bars, the known class that fits best (the line, with one and two standard deviations), and the "
         "window that makes it strange (yellow)."
     )
-    explanation = _explained(found)
-    top = verdicts.columns_of(range(len(found.shown)), classes)
+    explanation = found.model.explain(found.shown.objects)
+    top = found.columns(stop=len(found.shown))
     cards = []
     for row in range(len(found.shown)):
         card = Page(f"{row + 1}. {found.shown.ids[row]}")
-        display = _display(found, explanation, row, top["class"][row])
+        display = ObjectDisplay.from_explanation(explanation, row, found.shown.bands)
         words = _why(explanation, row, found, top)
         display.plot(with_legend=row == 0)
         assert display.figure_ is not None
@@ -114,44 +115,25 @@ def _strangest(page: Page, found: Found, file: str) -> None:
     page.cards(cards)
 
 
-def _explained(found: Found) -> Explanation | None:
-    try:
-        return found.model.explain(found.shown.objects)
-    except ValueError:
-        return None  # points of one's own: there is no common grid to look for a window on
-
-
-def _display(found: Found, explanation: Explanation | None, row: int, label: Any) -> ObjectDisplay:
-    if explanation is not None:
-        return ObjectDisplay.from_explanation(explanation, row)
-    model = found.model
-    members = model.training_[model.training_label_ == label]
-    return ObjectDisplay.from_members(found.shown.objects[row], members, label, found.shown.bands)
-
-
-def _why(explanation: Explanation | None, row: int, found: Found, top: Mapping[str, Any]) -> str:
+def _why(explanation: Explanation, row: int, found: Found, top: Mapping[str, Any]) -> str:
     strange, pvalue = top["anomaly_proba"][row], top["pvalue"][row]
-    parts = [
+    low, high = explanation.window[row]
+    names = found.shown.features
+    where = f"between {low:.4g} and {high:.4g}"
+    if found.shown.objects.at is None and names:
+        first, last = (names[int(np.clip(round(edge), 0, len(names) - 1))] for edge in (low, high))
+        where = f"at {first}" if first == last else f"from {first} to {last}"
+    return (
         f"Anomaly probability {strange:.3g}, p-value {pvalue:.2g}; nearest class {top['class'][row]} "
-        f"({top['class_proba'][row]:.2f} among the known)."
-    ]
-    if explanation is not None:
-        low, high = explanation.window[row]
-        names = found.shown.features
-        where = f"between {low:.4g} and {high:.4g}"
-        if found.shown.objects.at is None and names:
-            first, last = (names[int(np.clip(round(edge), 0, len(names) - 1))] for edge in (low, high))
-            where = f"at {first}" if first == last else f"from {first} to {last}"
-        beside = f" (drawn beside class {explanation.label[row]})"
-        parts.append(f"{explanation.hypothesis[row].capitalize()}; strangest {where}{beside}.")
-    return " ".join(parts)
+        f"({top['class_proba'][row]:.2f} among the known). {explanation.hypothesis[row].capitalize()}; strangest {where} "
+        f"(drawn beside class {explanation.label[row]})."
+    )
 
 
 def _classes(page: Page, found: Found) -> None:
     page.section("What the objects are")
     n = found.n_objects
-    best = found.verdicts.proba.max(axis=1)
-    called = found.verdicts.proba.argmax(axis=1)
+    best, called = found.ranking.label_proba, found.ranking.proba.argmax(axis=1)
     rows = []
     for number, (name, count) in enumerate(found.counts.items()):
         sure = int((best[called == number] > 0.9).sum())

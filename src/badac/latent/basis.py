@@ -16,12 +16,14 @@ import numpy as np
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.correlation import correlation
+from badac.registry import registered
 from badac.training import FloatArray
 
 _JITTER = 1e-6
 _LENGTH_IN_KNOTS = 1.5
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Features of the coordinate, a block of them per band.

@@ -22,7 +22,8 @@ import numpy as np
 from badac._kernels import latent_posterior
 from badac._kernels.latent import pack, triangle, unpack
 from badac.data.measurements import Measurements
-from badac.latent.likelihood import blocks, products, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weighted_residuals
+from badac.registry import registered
 from badac.training import FloatArray, TrainingScales
 
 # What the prior member adds to psi, in units of the variance of all training objects at the point.
@@ -30,6 +31,7 @@ PRIOR_SHARE = 0.02
 _FLOOR = 1e-10
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Factor:
     """A Gaussian population: mean (m,), factors (m, r), intra-class variance psi (m,)."""
@@ -45,6 +47,10 @@ class Factor:
     def widened(self, variance: FloatArray) -> Factor:
         """Return the same model with more variance (m,) at every point."""
         return Factor(self.mean, self.factors, self.psi + variance)
+
+    def project(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
+        """Return what each of the n objects (n, m) says of its latent position (`badac.latent.likelihood`)."""
+        return project(objects, self.mean, self.factors, self.psi, n_threads=n_threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +162,7 @@ def psi_step(sums: FactorSums, psi: FloatArray, scales: TrainingScales) -> Float
 
 
 def with_prior_member(psi: FloatArray, count: FloatArray, scales: TrainingScales) -> FloatArray:
-    """Average psi (m,) learned from `count` (m,) members with one prior member; where count is 0, the surroundings."""
+    """Average psi (m,) learned from `count` (m,) members with one prior member; where count is 0, as all training objects."""
     prior = np.where(count > 0, PRIOR_SHARE, 1.0) * scales.scale**2
     return np.asarray((count * psi + prior) / (count + 1.0) + _FLOOR * scales.scale**2)
 

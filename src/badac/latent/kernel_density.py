@@ -17,14 +17,17 @@ which is linear in ``(m, m m')``: one matrix product for all pairs, then a sum o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from badac._kernels.latent import pack, unpack
 from badac.latent.likelihood import LatentLikelihood, products
-from badac.latent.mixture import logsumexp_rows
+from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.noise.model import IntArray
+from badac.registry import registered
+from badac.threads import over_blocks
 from badac.training import FloatArray
 
 BANDWIDTHS = (0.1, 0.2, 0.35, 0.6, 1.0)
@@ -33,6 +36,7 @@ _SETTLED = 1e-6
 _PAIRS_PER_BLOCK = 1 << 19
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class KernelDensity:
     """A kernel density over the members' posterior positions, for a few bandwidths at once.
@@ -47,6 +51,7 @@ class KernelDensity:
     weights : (bandwidths,)
     """
 
+    of_members: ClassVar[bool] = True
     positions: FloatArray
     spread: FloatArray
     weights: FloatArray
@@ -65,34 +70,80 @@ class KernelDensity:
         return cls(position, spread, weights)
 
     def log_evidence_by_bandwidth(
-        self, latent: LatentLikelihood, *, skip: IntArray | None = None
+        self, latent: LatentLikelihood, *, skip: IntArray | None = None, n_threads: int = 1
     ) -> FloatArray:
         """Return (n, bandwidths): log P(d) under each bandwidth alone; `skip` (n,) leaves one curve out per object."""
         k, r = self.positions.shape
         kept = k if skip is None else k - 1
-        identity = np.eye(r)
+        # Off-diagonal elements of the packed product count twice in m'B m.
+        twice = np.where(np.equal(*np.triu_indices(r)), 1.0, 2.0)
+        curves = [np.sqrt(1.0 - h * h) * self.positions for h in BANDWIDTHS]
+        features = [np.hstack([2.0 * each, -products(each) * twice]) for each in curves]
+        shared = [self.spread + h * h * (np.eye(r) - self.spread) for h in BANDWIDTHS]
         out = np.empty((len(latent), len(BANDWIDTHS)))
-        for column, h in enumerate(BANDWIDTHS):
-            curves = np.sqrt(1.0 - h * h) * self.positions
-            # Off-diagonal elements of the packed product count twice in m'B m.
-            twice = np.where(np.equal(*np.triu_indices(r)), 1.0, 2.0)
-            features = np.hstack([2.0 * curves, -products(curves) * twice])
-            shared = self.spread + h * h * (identity - self.spread)
-            step = max(1, _PAIRS_PER_BLOCK // k)
-            for start in range(0, len(latent), step):
-                block = slice(start, start + step)
-                side, constant = _object_features(latent[block], shared)
-                terms = 0.5 * (side @ features.T)
+
+        def work(block: slice, _: int) -> None:
+            for column in range(len(BANDWIDTHS)):
+                side, constant = _object_features(latent[block], shared[column])
+                terms = 0.5 * (side @ features[column].T)
                 if skip is not None:
                     terms[np.arange(len(terms)), skip[block]] = -np.inf
                 out[block, column] = logsumexp_rows(terms) - np.log(kept) - 0.5 * constant
+
+        step = max(1, _PAIRS_PER_BLOCK // k)
+        over_blocks(work, (slice(start, start + step) for start in range(0, len(latent), step)), n_threads)
         return out
 
     def log_evidence(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d) under the weighted bandwidths."""
-        del n_threads
+        return self._weighted(self.log_evidence_by_bandwidth(latent, n_threads=n_threads))
+
+    def leave_one_out(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
+        """Return (n,): log P(d) of the members, each one's own curve left out; thousands of members are not all curves."""
+        if len(self.positions) != len(latent):
+            return self.log_evidence(latent, n_threads=n_threads)
+        own = np.arange(len(latent), dtype=np.int64)
+        return self._weighted(self.log_evidence_by_bandwidth(latent, skip=own, n_threads=n_threads))
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Those of the population, ``N(0, I)``, which every bandwidth keeps."""
+        rank = self.positions.shape[1]
+        return np.zeros(rank), np.eye(rank)
+
+    def posterior(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
+        """Mean (n, r) and covariance (n, r, r) of the objects' latent positions."""
+        return self.as_mixture().posterior(latent)
+
+    def as_mixture(self) -> Mixture:
+        """Write the members' positions with their bandwidths as the mixture that they are."""
+        n, r = self.positions.shape
+        identity = np.eye(r)
+        parts = [
+            (np.sqrt(1.0 - h * h) * self.positions, self.spread + h * h * (identity - self.spread))
+            for h in BANDWIDTHS
+        ]
+        return Mixture(
+            np.repeat(self.weights / n, n),
+            np.concatenate([means for means, _ in parts]),
+            np.concatenate([np.broadcast_to(spread, (n, r, r)) for _, spread in parts]),
+        )
+
+    def proposal(self) -> Mixture:
+        """Return ``N(0, I)``, whose mean and covariance it has."""
+        return Mixture.standard(self.positions.shape[1])
+
+    def with_broad(self, weight: float, width: float) -> Self:
+        """Return it as it is: its widest bandwidth is the whole class, and reaches far out."""
+        return self
+
+    def with_gaussian_dimensions(self, count: int) -> KernelDensity:
+        """Add `count` latent dimensions, each ``N(0, 1)`` and independent of the others."""
+        positions = np.pad(self.positions, ((0, 0), (0, count)))
+        return KernelDensity(positions, block_diag(self.spread, np.eye(count)), self.weights)
+
+    def _weighted(self, by_bandwidth: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
-            return logsumexp_rows(self.log_evidence_by_bandwidth(latent) + np.log(self.weights))
+            return logsumexp_rows(by_bandwidth + np.log(self.weights))
 
 
 def _object_features(latent: LatentLikelihood, shared: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""Objects seen through a factor model: each noisy object becomes a Gaussian likelihood in a few dimensions.
+"""What an object says of its latent position: a Gaussian likelihood in a few dimensions, whatever its points were.
 
 With ``y_true = mean + factors z + eps``, ``eps ~ N(0, diag psi)``, an object ``d`` with errors ``Sigma_d`` says of its latent
 position ``z`` (``r`` dimensions), with ``S = diag psi + Sigma_d``:
@@ -8,26 +8,31 @@ position ``z`` (``r`` dimensions), with ``S = diag psi + Sigma_d``:
     offset = (d - mean)' S^-1 (d - mean) + log det S + m log 2 pi
 
 so everything after this one pass over the points costs as much as ``r``, not as much as ``m``. A missing point of the object
-has no row: it drops out exactly.
+has no row: it drops out exactly. `project` makes it for points on a common grid; where mean, factors and remainder are
+functions of the coordinate, `badac.latent.process.FactorProcess` does, for points of an object's own. Whoever has either
+asks it for ``project(objects)`` and goes on without knowing which (`FactorModel`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from badac._kernels import latent_posterior, weigh_points
 from badac._kernels.latent import pack, triangle, unpack
 from badac.data.measurements import Measurements
+from badac.registry import registered
+from badac.threads import over_blocks
 from badac.training import FloatArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
-_NUMBERS_PER_BLOCK = 1 << 18
+_NUMBERS_PER_BLOCK = 1 << 18  # block size: 2 MiB of doubles stay in a core's cache
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class LatentLikelihood:
     """Gaussian likelihoods of the latent positions of ``n`` objects in ``r`` dimensions.
@@ -50,29 +55,67 @@ class LatentLikelihood:
     def __getitem__(self, rows: slice | np.ndarray) -> LatentLikelihood:
         return LatentLikelihood(self.precision[rows], self.shift[rows], self.offset[rows])
 
+    def __setitem__(self, rows: slice | np.ndarray, part: LatentLikelihood) -> None:
+        self.precision[rows], self.shift[rows], self.offset[rows] = part.precision, part.shift, part.offset
+
+    @classmethod
+    def empty(cls, n: int, rank: int) -> LatentLikelihood:
+        """Return room for n objects, to be written block by block."""
+        return cls(np.empty((n, rank * (rank + 1) // 2)), np.empty((n, rank)), np.empty(n))
+
     @property
     def rank(self) -> int:
         return int(self.shift.shape[1])
 
-    @cached_property
+    @property
     def posterior(self) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of each object's latent position under ``z ~ N(0, I)``."""
-        covariance, mean, _ = self._under_gaussian
+        covariance, mean, _ = self._under_gaussian()
         return mean, unpack(covariance)
 
     @property
     def position(self) -> FloatArray:
         """Mean (n, r) of each object's latent position under ``z ~ N(0, I)``."""
-        return self._under_gaussian[1]
+        return self._under_gaussian()[1]
 
-    def gaussian_log_evidence(self) -> FloatArray:
+    def gaussian_log_evidence(self, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d) under ``z ~ N(0, I)``."""
-        _, mean, log_det = self._under_gaussian
+        _, mean, log_det = self._under_gaussian(n_threads)
         return np.asarray(-0.5 * (self.offset - np.einsum("ia,ia->i", self.shift, mean) + log_det))
 
-    @cached_property
-    def _under_gaussian(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        return latent_posterior(self.precision, self.shift, pack(np.eye(self.rank)), np.zeros(self.rank))
+    def log_evidence_under(self, precision: FloatArray) -> FloatArray:
+        """Return (n,): log P(d) under ``z ~ N(0, precision^-1)``, with `precision` (r, r), or (n, r, r) of each object."""
+        total = precision + unpack(self.precision)
+        moved = np.linalg.solve(total, self.shift[..., None])[..., 0]
+        gain = np.einsum("ia,ia->i", self.shift, moved)
+        before, after = np.linalg.slogdet(precision)[1], np.linalg.slogdet(total)[1]
+        return np.asarray(0.5 * (gain - self.offset + before - after))
+
+    def seen_from(self, origin: FloatArray) -> LatentLikelihood:
+        """Return the likelihoods of ``z - origin``, with an origin (n, r) of each object's own."""
+        step = (unpack(self.precision) @ origin[..., None])[..., 0]
+        offset = self.offset + np.einsum("ia,ia->i", origin, step - 2.0 * self.shift)
+        return LatentLikelihood(self.precision, self.shift - step, offset)
+
+    def _under_gaussian(self, n_threads: int = 1) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Posterior under ``N(0, I)`` as the kernel gives it; kept, since it is the same for any number of threads."""
+        kept: tuple[FloatArray, FloatArray, FloatArray] | None = self.__dict__.get("_kept")
+        if kept is None:
+            identity, origin = pack(np.eye(self.rank)), np.zeros(self.rank)
+            kept = latent_posterior(self.precision, self.shift, identity, origin, n_threads=n_threads)
+            self.__dict__["_kept"] = kept
+        return kept
+
+
+class FactorModel(Protocol):
+    """Mean, factors and remainder of a class: on a grid (`Factor`) or at points of an object's own (`FactorProcess`)."""
+
+    @property
+    def rank(self) -> int:
+        """Number of latent dimensions, r."""
+
+    def project(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
+        """Return what each of the n objects says of its latent position."""
 
 
 def products(factors: FloatArray) -> FloatArray:
@@ -105,14 +148,14 @@ def weigh(objects: Measurements, mean: FloatArray, psi: FloatArray) -> tuple[Flo
 
 
 def weighted_residuals(
-    objects: Measurements, mean: FloatArray, psi: FloatArray
+    objects: Measurements, mean: FloatArray, psi: FloatArray, *, n_threads: int = 1
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return ``w = 1 / (psi + sigma^2)`` and ``w (d - mean)`` (n, m), both 0 where missing, and `offset` (n,)."""
-    return weigh_points(objects.values, objects.sigma, mean, psi)
+    return weigh_points(objects.values, objects.sigma, mean, psi, n_threads=n_threads)
 
 
 def project(
-    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: FloatArray
+    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: FloatArray, *, n_threads: int = 1
 ) -> LatentLikelihood:
     """Reduce objects to their latent likelihoods.
 
@@ -125,19 +168,34 @@ def project(
 
     Returns
     -------
-    Latent
+    LatentLikelihood
         Of the n objects.
     """
-    n, r = objects.n_objects, factors.shape[1]
     if objects.covariance is not None:
-        return _project_correlated(objects, mean, factors, psi)
-    outer = products(factors)
-    out = LatentLikelihood(np.empty((n, outer.shape[1])), np.empty((n, r)), np.empty(n))
-    for block in blocks(objects):
-        weight, scaled, out.offset[block] = weighted_residuals(objects[block], mean, psi)
+        return _project_correlated(objects, mean, factors, psi, n_threads)
+    out, outer = LatentLikelihood.empty(objects.n_objects, factors.shape[1]), products(factors)
+
+    def work(block: slice, n_threads: int) -> None:
+        weight, scaled, offset = weighted_residuals(objects[block], mean, psi, n_threads=n_threads)
+        out.offset[block] = offset
         np.matmul(weight, outer, out=out.precision[block])
         np.matmul(scaled, factors, out=out.shift[block])
+
+    over_blocks(work, blocks(objects), n_threads)
     return out
+
+
+def project_each(
+    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: float
+) -> LatentLikelihood:
+    """As `project`, with mean (n, m) and factors (n, m, r) of each object's own and independent errors."""
+    seen = objects.observed
+    weight = np.where(seen, 1.0 / (np.where(seen, objects.sigma, 1.0) ** 2 + psi), 0.0)
+    residual = np.where(seen, objects.values - mean, 0.0)
+    scaled = weight * residual
+    precision = np.einsum("nm,nma,nmb->nab", weight, factors, factors, optimize=True)
+    offset = np.einsum("nm,nm->n", scaled, residual) + log_determinant(weight)
+    return LatentLikelihood(pack(precision), np.einsum("nm,nma->na", scaled, factors), offset)
 
 
 def log_determinant(weight: FloatArray) -> FloatArray:
@@ -150,22 +208,20 @@ def log_determinant(weight: FloatArray) -> FloatArray:
 
 
 def _project_correlated(
-    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: FloatArray
+    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: FloatArray, n_threads: int
 ) -> LatentLikelihood:
     """As `project`, for objects with covariances: one Cholesky factor per distinct covariance and set of gaps."""
-    n, r = objects.n_objects, factors.shape[1]
-    out = LatentLikelihood(np.empty((n, r * (r + 1) // 2)), np.empty((n, r)), np.empty(n))
-    covariance = objects.covariance
+    n = objects.n_objects
+    out = LatentLikelihood.empty(n, factors.shape[1])
+    covariance, observed = objects.covariance, objects.observed
     assert covariance is not None
-    observed = objects.observed
-    if covariance.ndim == 2:
-        _, group = np.unique(observed, axis=0, return_inverse=True)
-    else:
-        group = np.arange(n)
-    for which in range(int(group.max(initial=-1)) + 1):
+    shared = covariance.ndim == 2
+    group = np.unique(observed, axis=0, return_inverse=True)[1] if shared else np.arange(n)
+
+    def work(which: int, n_threads: int) -> None:
         rows = np.flatnonzero(group == which)
         points = np.flatnonzero(observed[rows[0]])
-        full = covariance if covariance.ndim == 2 else covariance[rows[0]]
+        full = covariance if shared else covariance[rows[0]]
         total = full[np.ix_(points, points)] + np.diag(psi[points])
         factor = np.linalg.cholesky(total)
         white = np.linalg.solve(factor, factors[points])
@@ -174,4 +230,6 @@ def _project_correlated(
         out.shift[rows] = residual.T @ white
         log_det = 2.0 * np.log(np.diagonal(factor)).sum() + points.size * _LOG_2PI
         out.offset[rows] = (residual**2).sum(axis=0) + log_det
+
+    over_blocks(work, range(int(group.max(initial=-1)) + 1), n_threads)
     return out

@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.cluster.vq import kmeans2, vq
+from scipy.linalg import block_diag
 
-from badac._kernels import latent_log_evidence, latent_log_match, latent_step
+from badac._kernels import latent_left_out, latent_log_evidence, latent_log_match, latent_step
 from badac._kernels.latent import GROUP, Components, inverse, pack, unpack
 from badac.latent.likelihood import LatentLikelihood
+from badac.registry import registered
 from badac.training import FloatArray
 
 _TO_GROUP, _TO_GROUP_EACH = 400, 20
@@ -33,10 +36,12 @@ _REFRESH = 4
 _FAR = 14.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Mixture:
     """Weights (k,), means (k, r) and covariances (k, r, r) of the components."""
 
+    of_members: ClassVar[bool] = False
     weights: FloatArray
     means: FloatArray
     covariances: FloatArray
@@ -68,6 +73,48 @@ class Mixture:
         sums = latent_log_evidence(latent.precision, latent.shift, self.components(), n_threads=n_threads)
         return sums - 0.5 * latent.offset
 
+    def leave_one_out(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
+        """Return (n,): log P(d) of the members, each one's own share of the components removed.
+
+        To first order in the share ``R / N`` of a member in a component: its weight loses ``R``, its mean moves away by
+        ``R (m - v) / N``, its covariance by ``R (D - T) / N`` with ``D`` the member's expected scatter.
+        """
+        n = len(latent)
+        components = self.components()
+        near = np.ones((-(-n // GROUP), len(self)), dtype=np.bool_)
+        about = (latent.precision, latent.shift, components)
+        count = latent_step(*about, near, threshold=SHARE, n_threads=n_threads)[1][0]
+        left = latent_left_out(*about, self.means, np.maximum(count, 1e-12), n_threads=n_threads)
+        return np.asarray(left + np.log(n / (n - 1.0)) - 0.5 * latent.offset)
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        """Mean (r,) and covariance (r, r) of the positions."""
+        mean = self.weights @ self.means
+        spread = np.tensordot(self.weights, self.covariances, axes=1)
+        away = self.means - mean
+        return mean, spread + (self.weights[:, None] * away).T @ away
+
+    def posterior(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
+        """Mean (n, r) and covariance (n, r, r) of the objects' latent positions, averaged over the components."""
+        match = self.log_match(latent)
+        responsibility = np.exp(match - logsumexp_rows(match)[:, None])
+        precision, shift, _ = self.components()
+        likelihood = unpack(latent.precision)
+        n, r = latent.shift.shape
+        mean, second = np.zeros((n, r)), np.zeros((n, r, r))
+        for k, own in enumerate(unpack(precision)):
+            rows = np.flatnonzero(responsibility[:, k] > 1e-6)
+            weight = responsibility[rows, k]
+            inner = np.linalg.inv(likelihood[rows] + own)
+            position = (inner @ (latent.shift[rows] + shift[k])[..., None])[..., 0]
+            mean[rows] += weight[:, None] * position
+            second[rows] += weight[:, None, None] * (inner + position[:, :, None] * position[:, None, :])
+        return mean, second - mean[:, :, None] * mean[:, None, :]
+
+    def proposal(self) -> Mixture:
+        """Return the mixture itself."""
+        return self
+
     def with_broad(self, weight: float, width: float) -> Mixture:
         """Add a broad component, so that a rare object of the class is rare, not impossible."""
         rank = self.means.shape[1]
@@ -76,6 +123,11 @@ class Mixture:
             np.vstack([self.means, np.zeros((1, rank))]),
             np.concatenate([self.covariances, width**2 * np.eye(rank)[None]]),
         )
+
+    def with_gaussian_dimensions(self, count: int) -> Mixture:
+        """Add `count` latent dimensions, each ``N(0, 1)`` and independent of the others."""
+        covariances = np.stack([block_diag(own, np.eye(count)) for own in self.covariances])
+        return Mixture(self.weights, np.pad(self.means, ((0, 0), (0, count))), covariances)
 
 
 def logsumexp_rows(terms: FloatArray) -> FloatArray:
@@ -130,7 +182,7 @@ def deconvolve(
 
     Parameters
     ----------
-    latent : Latent
+    latent : LatentLikelihood
         Of the n members.
     mixture : Mixture
         Where to start.

@@ -4,35 +4,42 @@
 
     f ~ GP(0, bands[b, b'] k(t - t')),   eps ~ N(0, psi_b),   z ~ N(0, I),   noise ~ N(0, Sigma_d)
 
-``coefficients`` are the class's mean curve; ``factors`` its common ways to deviate (none: rank 0); ``f`` what is left and
-smooth, the same everywhere in t; ``psi`` what is left and rough. With K the covariance of an object's points, an object is
-reduced to a Gaussian likelihood of the mean's coefficients,
+``coefficients`` are the class's mean curve (`Curve`); ``factors`` its common ways to deviate (none: rank 0); ``f`` what is left
+and smooth, the same everywhere in t; ``psi`` what is left and rough (`Process`: Rasmussen & Williams 2006, section 2.7, for
+explicit basis functions). With H the latent shapes at an object's points, K the covariance of all that is not latent there
+and r the residual, the object says of the latent position
 
     precision = H' K^-1 H,   shift = H' K^-1 r,   offset = r' K^-1 r + log det K + m log 2 pi
 
-so that learning the mean from all members, and leaving one out again, are sums. Objects with similar numbers of points go
-through the Cholesky factorisation together, padded with points of unit variance that nothing depends on.
+(`FactorProcess.project`, the twin of `badac.latent.factor.Factor.project`). With the basis itself as shapes the latent
+position is that of the mean curve, and learning the mean from all members, and leaving one out again, are sums. Objects
+with similar numbers of points go through the Cholesky factorisation together, padded with points of unit variance that
+nothing depends on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels.latent import pack
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.basis import Basis, coordinates
 from badac.latent.correlation import correlation
+from badac.latent.likelihood import LatentLikelihood
+from badac.registry import registered
+from badac.threads import in_order
 from badac.training import FloatArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
-# Arrays of one block stay in the processor's cache.
-_NUMBERS_PER_BLOCK = 1 << 17
+_NUMBERS_PER_BLOCK = 1 << 17  # block size: 1 MiB of doubles stay in a core's cache
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Process:
     """The class's covariance: see the module.
@@ -91,6 +98,12 @@ class Block:
     def features(self, basis: Basis) -> FloatArray:
         """Return (b, p, size): the basis at the points, zeros in the padding."""
         return basis(np.where(self.seen, self.at, np.nan), self.band)
+
+    def take(self, rows: IntArray) -> Block:
+        """Return some of the objects of the block."""
+        extra = None if self.extra is None else self.extra[rows]
+        cut = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "extra"}
+        return Block(**cut, extra=extra)
 
 
 def blocks(
@@ -221,32 +234,81 @@ def between_bands(process: Process, block: Block) -> FloatArray:
     return process.bands[block.band[:, :, None], block.band[:, None, :]]
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
-class Reduced:
-    """Gaussian likelihoods of the mean's coefficients: precision (b, q, q), shift (b, q), offset (b,) of a block."""
+class Curve:
+    """The class's mean curve: coefficients (q,) around `origin`, and the precision (q, q) to which they are known."""
 
-    rows: IntArray
+    origin: float
+    coefficients: FloatArray
     precision: FloatArray
-    shift: FloatArray
-    offset: FloatArray
 
 
-def reduce(
-    objects: Measurements, process: Process, origin: float, coefficients: FloatArray
-) -> Iterator[Reduced]:
-    """Reduce objects, block by block, to likelihoods of what is to be added to the mean's `coefficients`."""
-    for block in blocks(objects, process.basis):
-        features = block.features(process.basis)
-        full, _, _ = covariance(process, block, features)
-        factor = np.linalg.cholesky(full)
-        residual = np.where(block.seen, block.values - origin - features @ coefficients, 0.0)
-        white = np.linalg.solve(factor, np.concatenate([features, residual[..., None]], axis=2))
+@dataclass(frozen=True, eq=False)
+class FactorProcess:
+    """A factor model whose mean and factors are functions of the coordinate: `badac.latent.factor.Factor` at any points.
+
+    Attributes
+    ----------
+    process : Process
+        The remainder: all that is not latent, factors of its own included (the uncertainty of the mean curve, ...).
+    curve : Curve
+        The mean.
+    factors : (q, r) or None
+        Coefficients of the latent ways to deviate. None: each function of the basis is one, so that the latent position is
+        what is to be added to the mean's coefficients.
+    """
+
+    process: Process
+    curve: Curve
+    factors: FloatArray | None = None
+
+    @property
+    def rank(self) -> int:
+        return self.process.basis.size if self.factors is None else int(self.factors.shape[1])
+
+    def widened(self, width: float) -> FactorProcess:
+        """Return the same model with `width` times the remainder's covariance; its own factors stay as they are."""
+        wider = replace(scaled(self.process, width), factors=self.process.factors)
+        return FactorProcess(wider, self.curve, self.factors)
+
+    def project(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
+        """Return what each of the n objects, at points of its own, says of its latent position."""
+        out = LatentLikelihood.empty(objects.n_objects, self.rank)
+        for rows, part in self.project_blocks(objects, n_threads=n_threads):
+            out[rows] = part
+        return out
+
+    def project_blocks(
+        self, objects: Measurements, *, n_threads: int = 1
+    ) -> Iterator[tuple[IntArray, LatentLikelihood]]:
+        """Yield rows of the objects with their likelihoods, block by block: for sums over objects too many to keep."""
+        return in_order(self._project, blocks(objects, self.process.basis), n_threads)
+
+    def _project(self, block: Block) -> tuple[IntArray, LatentLikelihood]:
+        features = block.features(self.process.basis)
+        full, _, _ = covariance(self.process, block, features)
+        root = np.linalg.cholesky(full)
+        around = block.values - self.curve.origin - features @ self.curve.coefficients
+        residual = np.where(block.seen, around, 0.0)
+        shapes = features if self.factors is None else features @ self.factors
+        white = np.linalg.solve(root, np.concatenate([shapes, residual[..., None]], axis=2))
         flat, last = white[..., :-1], white[..., -1]
-        log_det = 2.0 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-        offset = (last**2).sum(axis=1) + log_det + block.seen.sum(axis=1) * _LOG_2PI
-        yield Reduced(
-            block.rows,
-            flat.transpose(0, 2, 1) @ flat,
+        log_det = 2.0 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+        return block.rows, LatentLikelihood(
+            pack(flat.transpose(0, 2, 1) @ flat),
             (flat.transpose(0, 2, 1) @ last[..., None])[..., 0],
-            offset,
+            (last**2).sum(axis=1) + log_det + block.seen.sum(axis=1) * _LOG_2PI,
         )
+
+
+def scaled(process: Process, width: float) -> Process:
+    """Return the process with its covariance multiplied by `width`, factors included."""
+    if width == 1.0:
+        return process
+    return replace(
+        process,
+        bands=width * process.bands,
+        psi=width * process.psi,
+        factors=np.sqrt(width) * process.factors,
+    )

@@ -21,11 +21,14 @@ from scipy.linalg import solve_triangular
 
 from badac._kernels import pair_log_match, pair_logsumexp
 from badac.data.measurements import Measurements
+from badac.noise.known_truth import matches_of_each
 from badac.noise.model import FloatArray, IntArray, mixture_of_matches
+from badac.registry import registered
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
+@registered("noise", "correlated")
 @dataclass(frozen=True, eq=False)
 class Correlated:
     """Gaussian noise with a covariance besides the error bars.
@@ -90,6 +93,9 @@ class Correlated:
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
         full = self.with_covariance(like)
         return draw_correlated(truth, full, rng)
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        return matches_of_each(correlated_log_match, self.with_covariance(objects), truth)
 
 
 def check_added_covariance(covariance: FloatArray) -> FloatArray:

@@ -7,7 +7,9 @@ around 59,000 with sigma 0.001 that form is wrong by nats per point. It is never
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -15,9 +17,14 @@ from badac._kernels import pair_log_match, pair_logsumexp
 from badac.data.measurements import Measurements
 from badac.data.validation import smallest
 from badac.noise.correlated import correlated_log_match, correlated_log_mixture, draw_correlated
-from badac.noise.model import FloatArray, IntArray
+from badac.noise.known_truth import matches_of_each, refuse_exact
+from badac.noise.model import FloatArray, IntArray, Noise, ScaleMixture
+from badac.registry import registered
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
 
 
+@registered("noise", "gaussian")
 @dataclass(frozen=True)
 class Gaussian:
     """Gaussian noise of the stated standard deviations, or covariances where they are given.
@@ -29,6 +36,9 @@ class Gaussian:
     """
 
     scale: float | None = 1.0
+
+    # Without error bars a factor on them says nothing: they stay what they are.
+    learned_with_error_bars: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.scale is not None and not 0 < self.scale < np.inf:
@@ -48,11 +58,7 @@ class Gaussian:
 
     def scaled(self, side: Measurements) -> Measurements:
         """Return the objects or curves with the error bars that this noise believes in."""
-        factor = float(self.gaussian_scales()[1][0])
-        if factor == 1.0:
-            return side
-        covariance = None if side.covariance is None else factor**2 * side.covariance
-        return Measurements._trusted(side.values, factor * side.sigma, covariance, side.at, side.has_errors)
+        return with_one_width(side, self)
 
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
         objects, curves = self.scaled(objects), self.scaled(curves)
@@ -93,6 +99,49 @@ class Gaussian:
             return draw_correlated(truth, like, rng)
         noise = np.where(like.observed, like.sigma, 0.0) * rng.standard_normal(truth.shape)
         return np.where(like.observed, truth + noise, np.nan)
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        objects = self.scaled(objects)
+        if objects.covariance is not None:
+            return matches_of_each(correlated_log_match, objects, truth)
+        refuse_exact(objects)
+        if truth.ndim == 2:
+            return pair_log_match(objects.values, objects.sigma, truth, np.zeros((1, objects.n_points)))
+        seen = objects.observed[:, None, :]
+        values = np.where(seen, objects.values[:, None, :], 0.0)
+        sigma = np.where(seen, objects.sigma[:, None, :], 1.0)
+        pull = (truth - values) * np.where(seen, 1.0 / sigma, 0.0)
+        constant = np.where(seen, np.log(sigma) + 0.5 * _LOG_2PI, 0.0).sum(axis=2)
+        return np.asarray(-0.5 * np.einsum("nkm,nkm->nk", pull, pull) - constant)
+
+    # -- learned by held-out evidence -----------------------------------------------------------------------------
+
+    def pooled(self, learned: Sequence[Self], weight: FloatArray) -> Gaussian:
+        scale = float(np.exp(weight @ np.log([each.scale for each in learned if each.scale])))
+        return Gaussian(1.0 if abs(scale - 1.0) < 1e-3 else scale)
+
+    def fallback(self) -> Gaussian:
+        return Gaussian()
+
+    def advice(self) -> str:
+        scale = float(self.gaussian_scales()[1][0])
+        word = "small" if scale > 1 else "large"
+        return (
+            f"The error bars are too {word} by a factor of {max(scale, 1 / scale):.2f}: "
+            f"multiply sigma by {scale:.2f}, or use noise=Gaussian(scale={scale:.2f})."
+        )
+
+
+def with_one_width(side: Measurements, noise: Noise) -> Measurements:
+    """Return the objects or curves with error bars times the one factor that the noise has (`gaussian_scales`)."""
+    assert isinstance(noise, ScaleMixture)
+    factor = float(noise.gaussian_scales()[1][0])
+    if factor == 1.0:
+        return side
+    covariance = None if side.covariance is None else factor**2 * side.covariance
+    return Measurements._trusted(
+        side.values, factor * side.sigma, covariance, side.at, side.has_errors, side.band
+    )
 
 
 def shared_row(sigma: FloatArray) -> FloatArray:

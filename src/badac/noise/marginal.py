@@ -17,9 +17,12 @@ from scipy.special import logsumexp
 from badac.data.measurements import Measurements
 from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
+from badac.noise.known_truth import log_likelihood
 from badac.noise.model import FloatArray, IntArray, Noise, log_mixture
+from badac.registry import registered
 
 
+@registered("noise")
 @dataclass(frozen=True, eq=False)
 class Marginal:
     """A weighted grid of noise models, of which one holds.
@@ -84,6 +87,13 @@ class Marginal:
             if rows.any():
                 out[rows] = noise.draw(truth[rows], like[rows], rng)
         return out
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        parts = [
+            prior + log_likelihood(noise, objects, truth)
+            for prior, noise in zip(self._prior(), self.noises, strict=True)
+        ]
+        return np.asarray(logsumexp(parts, axis=0))
 
 
 def correlated_grid(

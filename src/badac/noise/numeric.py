@@ -17,7 +17,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from badac.data.measurements import Measurements
+from badac.noise.known_truth import sum_around_truth
 from badac.noise.model import FloatArray, IntArray
+from badac.registry import registered
 
 _MOST_NODES = 200_000
 _TINY = 1e-250
@@ -26,6 +28,7 @@ _LEAST_STEP, _LEAST_CURVATURE = 0.3, 0.02
 _LARGEST = 1e6
 
 
+@registered("noise")
 @dataclass(frozen=True)
 class Numeric:
     """Noise given by a function.
@@ -100,6 +103,10 @@ class Numeric:
         within = np.where(mass > 0, (uniform - before) / np.where(mass > 0, mass, 1.0), 0.5)
         noisy = truth + sigma * (offset[index] + within * (offset[1] - offset[0]))
         return np.where(like.observed, np.where(like.sigma > 0, noisy, truth), np.nan)
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        _check_side(objects, "object")
+        return sum_around_truth(objects, truth, self.log_density)
 
     # -- for a population: the link is the truth itself -----------------------------------------------------------
 

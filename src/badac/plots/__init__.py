@@ -6,15 +6,11 @@ with ``.plot(ax=None)``, after which ``.ax_`` and ``.figure_`` are the matplotli
 when something is drawn.
 """
 
-from badac.plots.calibration import CalibrationDisplay
-from badac.plots.confusion import ConfusionDisplay
-from badac.plots.covariance import CovarianceDisplay
 from badac.plots.diagnosis import DiagnosisDisplay
-from badac.plots.evidence import EvidenceDisplay
 from badac.plots.object import ClassBand, ObjectDisplay
 from badac.plots.objects import ObjectsDisplay
+from badac.plots.performance import CalibrationDisplay, ConfusionDisplay
 from badac.plots.ranking import RankingDisplay
-from badac.plots.roc import RocDisplay
 from badac.plots.style import PALETTE, new_axes, new_figure, save
 from badac.plots.subclasses import SubclassesDisplay
 
@@ -22,13 +18,10 @@ __all__ = [  # noqa: RUF022  (reading order)
     "ObjectsDisplay",
     "ObjectDisplay",
     "ClassBand",
-    "EvidenceDisplay",
     "CalibrationDisplay",
     "ConfusionDisplay",
     "RankingDisplay",
-    "RocDisplay",
     "DiagnosisDisplay",
-    "CovarianceDisplay",
     "SubclassesDisplay",
     "PALETTE",
     "new_figure",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from badac.explain import Explanation
 
 FloatArray = npt.NDArray[np.float64]
-
-_FEWEST = 8
 
 
 @dataclass(eq=False)
@@ -71,35 +69,27 @@ class ObjectDisplay:
     figure_: Figure | None = None
 
     @classmethod
-    def from_explanation(cls, explanation: Explanation, row: int = 0) -> Self:
-        """Show one object of an explanation (`BADACClassifier.explain`)."""
+    def from_explanation(cls, explanation: Explanation, row: int = 0, band_names: Sequence[str] = ()) -> Self:
+        """Show one object of an explanation (`BADACClassifier.explain`), each of its bands with a line of its own."""
         one = explanation.objects[row]
-        band = ClassBand(_places(one), explanation.expected[row], explanation.expected_sigma[row])
-        return cls(one, str(explanation.label[row]), [("", band)], explanation.window[row])
-
-    @classmethod
-    def from_members(
-        cls,
-        objects: Measurements,
-        members: Measurements,
-        label: object,
-        band_names: Sequence[str] = (),
-    ) -> Self:
-        """Show an object with points of its own (1, m) over what the members of a class show around the same coordinates."""
-        found = [
-            (band_names[number] if number < len(band_names) else "", scatter)
-            for number, scatter in _scatter(members, _range(objects))
-        ]
-        return cls(objects, str(label), found)
+        at, mean, spread = _places(one), explanation.expected[row], explanation.expected_sigma[row]
+        label, window = str(explanation.label[row]), explanation.window[row]
+        if one.band is None:
+            return cls(one, label, [("", ClassBand(at, mean, spread))], window)
+        seen, number = one.observed[0], _band_of(one)
+        found = []
+        for which in np.unique(number[seen]).tolist():
+            rows = seen & (number == which)
+            name = band_names[which] if which < len(band_names) else ""
+            found.append((name, ClassBand(at[rows], mean[rows], spread[rows])))
+        return cls(one, label, found, window)
 
     def plot(self, ax: Axes | None = None, *, with_legend: bool = True) -> Self:
         """Draw into `ax`, or into a new figure."""
         ax = new_axes(ax)
         one, seen = self.objects, self.objects.observed[0]
         x = _places(one)
-        band_of = np.zeros(one.n_points, dtype=np.int64)
-        if one.band is not None:
-            band_of = np.broadcast_to(one.band, one.shape)[0]
+        band_of = _band_of(one)
         single = len(self.bands) < 2
         with house_style():
             if self.window is not None and np.isfinite(self.window).all():
@@ -120,8 +110,8 @@ class ObjectDisplay:
                     )
                 said = f"class {self.label}" + (f", {name}" if name else "")
                 ax.plot(at, mean, color=colour, linewidth=1.0, label=said)
-            for number in np.unique(band_of[seen]).tolist():
-                rows = seen & (band_of == number)
+            for number, which in enumerate(np.unique(band_of[seen]).tolist()):
+                rows = seen & (band_of == which)
                 ax.errorbar(
                     x[rows],
                     one.values[0, rows],
@@ -157,32 +147,7 @@ def _places(one: Measurements) -> FloatArray:
     return np.asarray(np.broadcast_to(one.at, one.shape)[0])
 
 
-def _range(one: Measurements) -> tuple[float, float]:
-    at = _places(one)[one.observed[0]]
-    return float(at.min()), float(at.max())
-
-
-def _scatter(members: Measurements, between: tuple[float, float]) -> list[tuple[int, ClassBand]]:
-    """Middle and spread of the members' points in slices of the range, for every band."""
-    seen = members.observed
-    at = np.broadcast_to(_all_places(members), members.shape)[seen]
-    value = members.values[seen]
-    band: Any = np.zeros(members.shape, dtype=np.int64) if members.band is None else members.band
-    number = np.broadcast_to(band, members.shape)[seen]
-    found = []
-    for which in np.unique(number).tolist():
-        inside = (number == which) & (at >= between[0]) & (at <= between[1])
-        edges = np.linspace(*between, 13)
-        place = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, 11)
-        rows = [value[inside & (place == slot)] for slot in range(12)]
-        full = [slot for slot, some in enumerate(rows) if len(some) >= _FEWEST]
-        if not full:
-            continue
-        low, middle, high = np.array([np.quantile(rows[slot], (0.16, 0.5, 0.84)) for slot in full]).T
-        centres = 0.5 * (edges[1:] + edges[:-1])[full]
-        found.append((which, ClassBand(centres, middle, 0.5 * (high - low))))
-    return found
-
-
-def _all_places(members: Measurements) -> FloatArray:
-    return np.arange(members.n_points, dtype=np.float64) if members.at is None else members.at
+def _band_of(one: Measurements) -> npt.NDArray[np.int64]:
+    if one.band is None:
+        return np.zeros(one.n_points, dtype=np.int64)
+    return np.asarray(np.broadcast_to(one.band, one.shape)[0])

@@ -13,7 +13,6 @@ from badac.simulate.experiments import (
     experiment,
     recipe,
 )
-from badac.simulate.limit import BayesLimit, bayes_limit, generating_log_evidence
 from badac.simulate.noise import (
     bad_point_noise,
     gaussian_noise,
@@ -46,9 +45,6 @@ __all__ = [  # noqa: RUF022  (reading order)
     "Experiment",
     "experiment",
     "draw_experiment",
-    "generating_log_evidence",
-    "BayesLimit",
-    "bayes_limit",
     "NoisyDigits",
     "noisy_digits",
 ]

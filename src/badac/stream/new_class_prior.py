@@ -21,17 +21,18 @@ from typing import Self
 import numpy as np
 
 from badac._kernels.latent import unpack
-from badac.anomalies.class_summary import Described
-from badac.anomalies.deviations import Deviations
-from badac.anomalies.hypothesis import Ground
+from badac.anomalies.hypothesis import Scales
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
 from badac.data.measurements import Measurements
+from badac.latent.class_summary import ClassSummary
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood
 from badac.latent.likelihood import LatentLikelihood
-from badac.latent.mixture import Mixture, logsumexp_rows
-from badac.noise.model import Noise
+from badac.latent.mixture import Mixture
+from badac.noise.kinds import with_covariance_of
+from badac.noise.model import Noise, noise_of_class
+from badac.registry import registered
 
 _LENGTHS = (0.05, 0.15, 0.4)
 _AMPLITUDE = 0.7
@@ -43,6 +44,7 @@ _MOST_BORROWED = 4
 _LEAST_WEIGHT = 1e-3
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Alikeness:
     """How members of a class may be alike: the hypotheses that all young classes share.
@@ -63,19 +65,19 @@ class Alikeness:
     noise: Noise
 
     @classmethod
-    def of(cls, ground: Ground, classes: tuple[Described, ...], noise: Noise) -> Self:
-        """Take scale and coordinates from the ground of the known classes, and their variability as one to borrow."""
-        factor, totals = _waves(ground)
+    def of(cls, scales: Scales, classes: tuple[ClassSummary, ...], noise: Noise) -> Self:
+        """Take scale and coordinates from the known classes, and their variability as one to borrow."""
+        factor, totals = _waves(scales)
         between, within = [], []
         for total in totals:
             for share in _SHARES:
                 between.append((1.0 - share) * total)
                 within.append(share * total)
-        weight = 1.0 / (factor.psi + 1e-3 * ground.scale**2)
+        weight = 1.0 / (factor.psi + 1e-3 * scales.scale**2)
         normal = (factor.factors * weight[:, None]).T @ factor.factors
-        for described in classes[:_MOST_BORROWED]:
+        for summary in classes[:_MOST_BORROWED]:
             # The known class's factors as waves.
-            right = (factor.factors * weight[:, None]).T @ described.factor.factors
+            right = (factor.factors * weight[:, None]).T @ summary.factor.factors
             known = np.linalg.solve(normal + 1e-9 * np.trace(normal) * np.eye(len(normal)), right)
             between.append(totals[len(totals) // 2])
             within.append(known @ known.T + _BORROWED_MORE * totals[0])
@@ -83,34 +85,36 @@ class Alikeness:
 
     def latent_likelihood(self, objects: Measurements) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the waves."""
-        return latent_likelihood(objects, self.factor, self.noise)
+        noise = noise_of_class(self.noise, None)
+        return latent_likelihood(with_covariance_of(noise, objects), self.factor, noise)
 
 
-def _waves(ground: Ground) -> tuple[Factor, list[FloatArray]]:
+def _waves(scales: Scales) -> tuple[Factor, list[FloatArray]]:
     """Return the waves, and the covariance (q, q) of any curve for each length."""
-    if ground.where is None:
+    if scales.where is None:
         # Features without an order: each is its own direction, up to a number that stays quick.
-        most = min(ground.scale.size, _MOST_DIRECTIONS)
-        widest = np.sort(np.argsort(-ground.scale, kind="stable")[:most])
-        waves = np.zeros((ground.scale.size, most))
-        waves[widest, np.arange(most)] = ground.scale[widest]
-        psi = ground.scale.copy() ** 2
+        most = min(scales.scale.size, _MOST_DIRECTIONS)
+        widest = np.sort(np.argsort(-scales.scale, kind="stable")[:most])
+        waves = np.zeros((scales.scale.size, most))
+        waves[widest, np.arange(most)] = scales.scale[widest]
+        psi = scales.scale.copy() ** 2
         psi[widest] *= 1e-6
-        return Factor(ground.centre, waves, psi), [np.eye(most)]
+        return Factor(scales.centre, waves, psi), [np.eye(most)]
     powers = [spectrum(length) for length in _LENGTHS]
     count = max(power.size for power in powers)
-    level = np.full(ground.where.size, ground.level)
-    jitter = np.full(ground.where.size, 1e-6 * ground.variance)
+    level = np.full(scales.where.size, scales.level)
+    jitter = np.full(scales.where.size, 1e-6 * scales.variance)
     variances = np.full((len(powers), count), 1e-4 / count)
     for variance, power in zip(variances, powers, strict=True):
         variance[: power.size] += _AMPLITUDE**2 * power
         variance[0] += 1.0
     # In units in which any curve is N(0, I), averaged over the lengths.
     mean = variances.mean(axis=0)
-    waves = cosines(ground.where, count) * np.sqrt(ground.variance * mean)
+    waves = cosines(scales.where, count) * np.sqrt(scales.variance * mean)
     return Factor(level, waves, jitter), [np.diag(variance / mean) for variance in variances]
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class YoungClass:
     """The sums over the members of a class with few members.
@@ -210,14 +214,3 @@ def message(alike: Alikeness, member: LatentLikelihood) -> YoungClass:
     constant = 0.5 * (pulled @ shift - log_det - member.offset[0])
     seen = precision - precision @ spread @ precision
     return YoungClass(alike, 0.5 * (seen + seen.transpose(0, 2, 1)), shift - pulled @ precision, constant, 1)
-
-
-def log_anomaly_density(anomaly: Deviations, objects: Measurements) -> FloatArray:
-    """Return (n,): log P(object | anomaly) as the hypotheses have it.
-
-    `Deviations.log_evidence` is the Bayes factor under the descriptions times the evidence of the class models, whose tails may
-    be other ones. A young class is a density like the hypotheses, and is compared with them as they are.
-    """
-    views = anomaly.views(objects)
-    evidence = np.stack([one.log_evidence(objects, views) for one in anomaly.hypotheses], axis=1)
-    return logsumexp_rows(evidence + np.log(anomaly.shares))

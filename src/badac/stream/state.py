@@ -19,6 +19,7 @@ from badac._kernels.latent import Components
 from badac.classes.model import FloatArray
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
+from badac.registry import registered
 from badac.stream.new_class_prior import YoungClass
 
 IntArray = npt.NDArray[np.int64]
@@ -28,6 +29,7 @@ MOST_CLASSES = 32
 _MOST_REVIEWED = 1500
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class NewClass:
     """A class that the stream found.
@@ -61,6 +63,7 @@ class NewClass:
         return self.mixture.components()
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Pool:
     """The newcomers that a review looks at: their likelihoods in the waves, and what else they could be.
@@ -125,6 +128,7 @@ class Pool:
         return Pool(latent, *rest)
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class StreamState:
     """Where a stream stands.

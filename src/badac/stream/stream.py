@@ -11,6 +11,7 @@ is never changed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,11 +19,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from badac.anomalies import Deviations
-from badac.data.measurements import Measurements
 from badac.data.validation import is_number
 from badac.estimators.classifier import BADACClassifier
-from badac.estimators.judgement import Judgement
-from badac.stream.new_class_prior import Alikeness, log_anomaly_density
+from badac.judge import Judgement
+from badac.noise.model import noise_of_class
+from badac.noise.widths import stand_in
+from badac.registry import registered
+from badac.stream.new_class_prior import Alikeness
 from badac.stream.state import Pool, StreamState, dismissed, merged
 from badac.stream.step import Block, advance
 
@@ -30,6 +33,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
+@registered("estimator")
 class Stream(BaseEstimator):  # type: ignore[misc]
     """Known classes, and the new ones that a stream of objects brings.
 
@@ -91,7 +95,7 @@ class Stream(BaseEstimator):  # type: ignore[misc]
     @property
     def _anomaly(self) -> Deviations:
         anomaly = getattr(self.model, "anomaly_model_", None)
-        if not isinstance(anomaly, Deviations) or anomaly.ground is None:
+        if not isinstance(anomaly, Deviations) or anomaly.grid is None:
             raise ValueError(
                 'Stream needs a BADACClassifier fitted with anomaly="auto" on objects with a common grid: got '
                 f"{self.model!r}. Fit it first."
@@ -100,9 +104,10 @@ class Stream(BaseEstimator):  # type: ignore[misc]
 
     def _start(self) -> Self:
         anomaly = self._anomaly
-        assert anomaly.ground is not None
+        assert anomaly.grid is not None
         self.classes_ = self.model.classes_
-        self.alike_ = Alikeness.of(anomaly.ground, anomaly.classes, self.model.noise_)
+        noise = stand_in(noise_of_class(self.model.noise_, None), self.model.training_)
+        self.alike_ = Alikeness.of(anomaly.grid.scales, anomaly.grid.classes, noise)
         waves = self.alike_.factor.rank
         self.state_ = StreamState(0, np.empty(0, dtype=np.int64), (), Pool.empty(waves), len(self.classes_))
         return self
@@ -128,27 +133,25 @@ class Stream(BaseEstimator):  # type: ignore[misc]
             )
         if not is_number(self.contested) or np.isnan(self.contested):
             raise ValueError(f"`contested` of a Stream must be a number of nats: got {self.contested!r}.")
-        objects = self.model._objects(X, X_err)
+        whole = self.model.judge(X, X_err=X_err)
         first = self.state_.n_seen
-        for start in range(0, objects.n_objects, self.block):
-            block = self._told(objects[start : start + self.block])
+        for start in range(0, whole.objects.n_objects, self.block):
+            block = self._block(replace(whole, objects=whole.objects[start : start + self.block]))
             self.state_ = advance(self.state_, block, self.alike_, self.model.anomaly_prior, self.seed)
         return self.state_.assignment[first:].copy()
 
-    def _told(self, objects: Measurements) -> Block:
+    def _block(self, judged: Judgement) -> Block:
         """What the known classes say of the objects."""
-        model = self.model
-        judged = Judgement(model, objects)
-        score = judged.log_odds
+        objects, score, prior = judged.objects, judged.log_odds, judged.model.anomaly_prior
         contested = np.flatnonzero(score > -self.contested)
         # Nobody asks about the others.
         found = np.full(objects.n_objects, -np.inf)
-        found[contested] = log_anomaly_density(self._anomaly, objects[contested])
-        odds = np.log(model.anomaly_prior) - np.log1p(-model.anomaly_prior)
+        found[contested] = self._anomaly.log_density(objects[contested], n_threads=judged.n_threads)
+        odds = np.log(prior) - np.log1p(-prior)
         return Block(
             log_known=found - (score - odds),
             log_found=found,
-            nearest=judged.log_posterior.argmax(axis=1).astype(np.int64),
+            nearest=judged.log_proba.argmax(axis=1).astype(np.int64),
             contested=contested,
             latent=self.alike_.latent_likelihood(objects[contested]),
         )

@@ -1,8 +1,8 @@
-"""Who is asked for a second opinion, and what they say of an object.
+"""The base learners of the stack beside the class models, and their outputs for an object.
 
 Kinds of models that get wrong something else than the class models do: the members themselves, widened (`Widened`), every
-point on its own (`Grouped`), `badac.calibration.stacking.trees`, and the gaps (`badac.calibration.missingness`).
-`badac.calibration.stacking.ensemble` weighs them.
+point on its own (`Grouped`), `badac.calibration.stacking.trees`, and the gaps (`badac.calibration.missingness`). The output of
+each is a log evidence per class; `badac.calibration.stacking.weights` adds them up.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from badac.calibration.coarsening import FloatArray, IntArray
+from badac.calibration.coarsening import FloatArray
 from badac.calibration.missingness import log_probability, shares
 from badac.calibration.stacking.trees import Trees, grow
 from badac.classes.instances import Instances, widen
@@ -22,16 +22,40 @@ from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
 from badac.noise.model import Noise
-from badac.training import TrainingScales
+from badac.registry import registered
+from badac.training import TrainingScales, TrainingSet
 
-# Widths of the instances, in units of each point's spread.
+# Widths of the instances, in units of each point's spread: near the members, and far enough to join them.
 WIDTHS = (0.03, 0.2)
-# Where the wider ones stand among the opinions.
+# Where the wider ones stand among the base outputs.
 AT_WIDE_INSTANCES = len(WIDTHS)
 # So many groups of members tell the density of one point.
 MOST_GROUPS = 48
 
 
+@dataclass(frozen=True, eq=False)
+class BaseOutputs:
+    """What the base models say of some objects, and the stack of it.
+
+    Attributes
+    ----------
+    objects : Measurements
+        (n, m), as the base models saw them: on a grid, where the objects have points of their own.
+    log_evidences : (n, o, k)
+        Of each base model, the class models first.
+    stacked : (n, k)
+        Their weighted sum, to be used in place of the log evidence.
+    level : (n,)
+        Noise levels.
+    """
+
+    objects: Measurements
+    log_evidences: FloatArray
+    stacked: FloatArray
+    level: FloatArray
+
+
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class BaseModels:
     """Other models of the same classes, learned from the same objects.
@@ -42,7 +66,7 @@ class BaseModels:
         Kinds of class models, each with one model per class.
     trees : tuple of Trees
     share : (k, m) or None
-        Where gaps are heard: share of each class's members that were observed at each point.
+        Where gaps are a base learner: share of each class's members that were observed at each point.
     """
 
     models: tuple[tuple[ClassModel, ...], ...]
@@ -51,73 +75,57 @@ class BaseModels:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all that are heard, the class models first."""
+        """Of all base learners, the class models first."""
         trees = ("trees, gaps seen" if tree.sees_gaps else "trees" for tree in self.trees)
         return ("class models", *kinds(), *trees, *(("gaps",) if self.share is not None else ()))
 
     def log_evidences(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> FloatArray:
-        """Return (n, o, k): what each of `names` says of objects (n, m) with `evidence` (n, k) under the class models."""
-        said = [evidence, *(log_evidence(own, objects, n_threads=n_threads) for own in self.models)]
-        said += [trees.log_evidence(objects) for trees in self.trees]
+        """Return (n, o, k): the output of each of `names` for objects (n, m) with `evidence` (n, k) under the class models."""
+        outputs = [evidence, *(log_evidence(own, objects, n_threads=n_threads) for own in self.models)]
+        outputs += [trees.log_evidence(objects) for trees in self.trees]
         if self.share is not None:
-            said.append(log_probability(objects.observed, self.share))
-        return np.stack(said, axis=1)
+            outputs.append(log_probability(objects.observed, self.share))
+        return np.stack(outputs, axis=1)
 
 
 def learn_base_models(
-    training: Measurements,
-    label: IntArray,
-    n_classes: int,
-    noise: Noise,
-    scales: TrainingScales,
+    training: TrainingSet,
     blind: Population,
     levels: Sequence[float],
-    rng: np.random.Generator,
     *,
     trees_see_gaps: Sequence[bool],
-    hear_gaps: bool,
+    with_gaps: bool,
 ) -> BaseModels:
-    """Learn everyone who is to be asked.
+    """Learn all base models.
 
     Parameters
     ----------
-    training : Measurements
-        (n, m)
-    label : (n,)
+    training : TrainingSet
     blind : Population
         Of all training objects, whatever their class, for the trees to see through the noise.
     levels : sequence of float
         Noise that trees are made ready for, in units of each point's spread.
     trees_see_gaps : sequence of bool
         Trees that may see the gaps of an object, or may not, or both kinds.
-    hear_gaps : bool
-        Whether gaps are an opinion of their own.
+    with_gaps : bool
+        Whether gaps are a base learner of their own.
     """
-    models = tuple(
-        tuple(learn_each([kind] * n_classes, training, label, noise, scales, rng))
-        for kind in kinds().values()
+    models = tuple(tuple(learn_each([kind] * training.n_classes, training)) for kind in kinds().values())
+    trees = tuple(grow(training, blind, levels, sees_gaps=seen) for seen in trees_see_gaps)
+    observed = training.objects.observed
+    return BaseModels(
+        models, trees, shares(observed, training.label, training.n_classes) if with_gaps else None
     )
-    trees = tuple(
-        grow(training, label, n_classes, blind, scales, levels, rng, sees_gaps=seen)
-        for seen in trees_see_gaps
-    )
-    return BaseModels(models, trees, shares(training.observed, label, n_classes) if hear_gaps else None)
 
 
-def learn_each(
-    models: Sequence[ClassModel | Widened | Grouped],
-    training: Measurements,
-    label: IntArray,
-    noise: Noise,
-    scales: TrainingScales,
-    rng: np.random.Generator,
-) -> list[ClassModel]:
+def learn_each(models: Sequence[ClassModel | Widened | Grouped], training: TrainingSet) -> list[ClassModel]:
     """Learn each class with its model."""
-    return [model.fit(training[label == number], noise, rng, scales) for number, model in enumerate(models)]
+    noise, rng, scales = training.noise, training.rng, training.scales
+    return [model.fit(training.members(number), noise, rng, scales) for number, model in enumerate(models)]
 
 
 def kinds() -> dict[str, Widened | Grouped]:
-    """Kinds of class models that are asked, by name."""
+    """Kinds of class models among the base learners, by name."""
     near = {f"instances, width {width:g}": Widened(width) for width in WIDTHS}
     return {**near, "pointwise": Grouped()}
 

@@ -10,7 +10,7 @@ copies with known noise added, so that a leaf knows how far to trust a noisy obj
 they are no clue to the class.
 
 The gaps of an object are seen (a missing value goes its own way at a question) or hidden (filled by the reconstruction).
-Extremely randomised trees: Geurts, Ernst & Wehenkel 2006. Not a class model; one of the opinions of
+Extremely randomised trees: Geurts, Ernst & Wehenkel 2006. Not a class model, but one of the base learners of
 `badac.calibration.stacking.ensemble`.
 """
 
@@ -27,7 +27,8 @@ from badac.calibration.coarsening import FloatArray, IntArray
 from badac.classes.population.population import Population
 from badac.data.added_noise import add_noise
 from badac.data.measurements import Measurements, concatenate
-from badac.training import TrainingScales
+from badac.registry import registered
+from badac.training import TrainingScales, TrainingSet
 
 if TYPE_CHECKING:
     from sklearn.ensemble import ExtraTreesClassifier
@@ -40,6 +41,7 @@ _COPIES, _ROWS = 9, 10_000
 _ROWS_PER_BLOCK = 512
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Randomised trees, as arrays of their nodes.
@@ -114,24 +116,12 @@ def numbers(
     return np.clip(np.hstack([truth, own]), -far, far).astype(np.float32)
 
 
-def grow(
-    training: Measurements,
-    label: IntArray,
-    n_classes: int,
-    blind: Population,
-    scales: TrainingScales,
-    levels: Sequence[float],
-    rng: np.random.Generator,
-    *,
-    sees_gaps: bool,
-) -> Trees:
+def grow(training: TrainingSet, blind: Population, levels: Sequence[float], *, sees_gaps: bool) -> Trees:
     """Grow trees on training objects and noisier copies of them.
 
     Parameters
     ----------
-    training : Measurements
-        (n, m)
-    label : (n,)
+    training : TrainingSet
     blind : Population
         Of all training objects, whatever their class.
     levels : sequence of float
@@ -140,20 +130,20 @@ def grow(
     # A second of import that only those who grow trees should wait for.
     from sklearn.ensemble import ExtraTreesClassifier
 
-    n = training.n_objects
+    n, scales, rng = len(training), training.scales, training.rng
     copies = 1 if max(levels) == 0.0 else int(np.clip(_ROWS // n, 2, _COPIES))
     noisy = [level for level in levels if level > 0.0]
-    grown = [training]
+    grown = [training.objects]
     for _ in range(copies - 1):
         added = rng.choice(noisy, (n, 1)) * scales.scale
-        grown.append(add_noise(training, added, rng))
+        grown.append(add_noise(training.objects, added, rng))
     seen = numbers(concatenate(grown), blind, scales, sees_gaps=sees_gaps)
     forest = ExtraTreesClassifier(
         N_TREES, min_samples_leaf=_LEAST_IN_LEAF, random_state=int(rng.integers(2**31))
-    ).fit(seen, np.tile(label, copies))
-    count = np.bincount(label, minlength=n_classes).astype(np.float64)
+    ).fit(seen, np.tile(training.label, copies))
+    count = training.counts.astype(np.float64)
     log_prior = np.log((count + 0.5) / (count + 0.5).sum())
-    return Trees(blind, scales, sees_gaps, **_as_arrays(forest, n_classes), log_prior=log_prior)
+    return Trees(blind, scales, sees_gaps, **_as_arrays(forest, training.n_classes), log_prior=log_prior)
 
 
 def _as_arrays(forest: ExtraTreesClassifier, n_classes: int) -> dict[str, Any]:

@@ -1,15 +1,16 @@
-"""Several opinions into one: how much each of several log evidences counts, learned from objects that none of them had seen.
+"""The weights of the stack: how much each base model's log evidence counts, learned from objects that none of them had seen.
 
     log P(class | d) = sum_o w_o(level) soften(log P_o(d | class)) + bias_class + log P(class) + constant
 
-    soften(e) = -c log(1 + (best - e) / c),     best = the largest e of the object under the same opinion
+    soften(e) = -c log(1 + (best - e) / c),     best = the largest e of the object under the same base model
 
 A model that is sure that an object is impossible is sure of its own tails only; softened, a hundred nats of that count for a
-few. Each opinion ``o`` is the evidence under another kind of class model. Weights (positive) are linear between three
+few. ``P_o`` is the evidence under the base model ``o``. Weights (positive) are linear between three
 noise levels, since what a model gets wrong drowns in the noise of a noisier object. Biases are the same at every level: the
 error bars of an object are not a clue to its class, even where they differ between the classes of the training set. All are
-learned by the log-loss of left-out objects (Wolpert 1992; Yao et al. 2018), with weak priors: equal weights that change
-little with the noise, no biases. It generalises the exponent of `badac.calibration.coarsening`: one opinion, not softened.
+learned by the log-loss of left-out objects (stacking: Wolpert 1992; of densities: Yao et al. 2018), with weak priors: equal
+weights that change little with the noise, no biases. It generalises the exponent of `badac.calibration.coarsening`: one base
+model, not softened.
 """
 
 from __future__ import annotations
@@ -21,22 +22,26 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from badac.calibration.coarsening import FloatArray, IntArray
+from badac.registry import registered
 
+# Nats behind the best class beyond which softening leaves nothing to tell.
 _FARTHEST = 1e4
+# Tried in turn; the largest hardly softens, the smallest counts a hundred nats as five.
 _SOFTNESS = (1.0, 3.0, 8.0, 20.0)
 _KNOTS = 3
 # Sum of the weights that is expected beforehand, and the precisions of the priors.
 _EXPECTED, _KNOWN_WEIGHT, _KNOWN_CHANGE, _KNOWN_BIAS = 0.3, 0.1, 1.0, 4.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Stacking:
-    """How opinions are put together.
+    """How base outputs are added up.
 
     Attributes
     ----------
     weights : (o, q)
-        Of each opinion at each knot.
+        Of each base model at each knot.
     bias : (k,)
     knots : (q,)
         Noise levels, rising; beyond them the weights stay as they are.
@@ -49,18 +54,18 @@ class Stacking:
     knots: FloatArray
     softness: float
 
-    def apply(self, opinions: FloatArray, noise: FloatArray) -> FloatArray:
-        """Return (n, k), to be used in place of the log evidence, from opinions (n, o, k) at noise levels (n,)."""
+    def apply(self, log_evidences: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return (n, k), to be used in place of the log evidence, from base outputs (n, o, k) at noise levels (n,)."""
         place = hats(noise, self.knots)
         return np.asarray(
-            np.einsum("nok,no->nk", soften(opinions, self.softness), place @ self.weights.T) + self.bias
+            np.einsum("nok,no->nk", soften(log_evidences, self.softness), place @ self.weights.T) + self.bias
         )
 
 
-def soften(opinions: FloatArray, softness: float) -> FloatArray:
+def soften(log_evidences: FloatArray, softness: float) -> FloatArray:
     """Log evidence (..., k) relative to the best class, its far end bent; all zero where no class explains the object."""
-    best = np.max(opinions, axis=-1, keepdims=True)
-    behind = np.minimum(np.where(np.isneginf(best), 0.0, best) - opinions, _FARTHEST)
+    best = np.max(log_evidences, axis=-1, keepdims=True)
+    behind = np.minimum(np.where(np.isneginf(best), 0.0, best) - log_evidences, _FARTHEST)
     behind = np.where(np.isneginf(best), 0.0, behind)
     return np.asarray(-softness * np.log1p(behind / softness))
 
@@ -73,14 +78,14 @@ def hats(noise: FloatArray, knots: FloatArray) -> FloatArray:
 
 
 def learn_stacking(
-    opinions: FloatArray, label: IntArray, log_prior: FloatArray, noise: FloatArray, n_objects: int
+    log_evidences: FloatArray, label: IntArray, log_prior: FloatArray, noise: FloatArray, n_objects: int
 ) -> Stacking:
     """Learn weights, biases and softness.
 
     Parameters
     ----------
-    opinions : (n, o, k)
-        Log evidences of objects under models that had not seen them; of copies of an object at several noise levels too.
+    log_evidences : (n, o, k)
+        Of objects under base models that had not seen them; of copies of an object at several noise levels too.
     label : (n,)
         Index of each object's class.
     log_prior : (k,)
@@ -95,7 +100,7 @@ def learn_stacking(
     place = hats(noise, knots)
     tried = []
     for softness in _SOFTNESS:
-        value, weights, bias = _weigh(soften(opinions, softness), label, log_prior, place, n_objects)
+        value, weights, bias = _weigh(soften(log_evidences, softness), label, log_prior, place, n_objects)
         tried.append((value, softness, weights, bias))
     _, softness, weights, bias = min(tried, key=lambda row: row[0])
     return Stacking(weights, bias, knots, softness)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from badac.classes.model import FloatArray
-from badac.classes.population.rank import MAX_RANK, Spectrum, choose_rank
+from badac.classes.population.rank import MAX_RANK, choose_rank
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.gaussian_approximation import (
@@ -22,6 +22,8 @@ from badac.latent.gaussian_approximation import (
     latent_likelihood,
     with_noise_scale,
 )
+from badac.latent.moments import Spectrum
+from badac.latent.shape import is_better
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture
 from badac.training import TrainingScales
 
@@ -65,7 +67,7 @@ def as_gaussian(
         factor = begin(some, noise, scales, rank)
     if some is not members:
         factor = alternate(members, factor, noise, scales, _LAST_ROUNDS)
-    return gaussian_approximation(members, factor, noise, constants=False).objects, rank
+    return gaussian_approximation(members, factor, noise).objects, rank
 
 
 def choose_factors(
@@ -87,8 +89,7 @@ def choose_factors(
         evidence = latent_likelihood(
             unknown, Factor(factor.mean, kept, factor.psi), noise
         ).gaussian_log_evidence()
-        # One more factor must gain more than the standard error of its gain.
-        if rank == 0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):
+        if is_better(evidence, best):
             chosen, best = rank, evidence
     generous = max(min(chosen + 2, factor.rank), 1)
     factor = Factor(factor.mean, factor.factors @ directions[:, :generous], factor.psi)
@@ -106,7 +107,7 @@ def alternate(
 ) -> Factor:
     """Find the widths under the factor model and the factor model of these widths, in turn."""
     for _ in range(rounds):
-        gaussian = gaussian_approximation(members, factor, noise, constants=False).objects
+        gaussian = gaussian_approximation(members, factor, noise).objects
         factor = expectation_maximisation(gaussian, factor, scales, max_steps=_STEPS)
     return factor
 

@@ -2,46 +2,34 @@
 
 A small class is learned again without each of five parts of its members, the choices (rank, smoothness, shape) kept. In a
 large one a member moves the class so little that the first order is enough: its own share leaves the components'
-weights, means and covariances, and its pull on mean and factors (its leverage in each point's regression) is taken out.
+weights, means and covariances (`badac.latent.density.LatentDensity.leave_one_out`), and its leverage in each point's regression
+on mean and factors is taken out (Cook & Weisberg 1982).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from badac._kernels import latent_left_out, latent_step
-from badac._kernels.latent import GROUP, triangle, unpack
+from badac._kernels.latent import triangle, unpack
 from badac.classes.model import FloatArray
 from badac.classes.population.gross_outliers import without
-from badac.classes.population.plan import Plan
+from badac.classes.population.learn import Learned, learn
 from badac.classes.population.tails import Tails
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
 from badac.latent.factor import Factor
-from badac.latent.kernel_density import KernelDensity
-from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weighted_residuals
-from badac.latent.mixture import SHARE, Mixture, logsumexp_rows
+from badac.latent.likelihood import LatentLikelihood, blocks, products, weighted_residuals
 from badac.training import TrainingScales
 
 _FOLDS = 5
 _SMALL = 400
 _TO_WEIGH_WITH = 1000
 
-Learn = Callable[
-    [Measurements, TrainingScales, Plan, np.random.Generator], tuple[Factor, Mixture | KernelDensity]
-]
 
-
-def leave_out_evidence(
+def leave_one_out(
     members: Measurements,
-    scales: TrainingScales,
-    plan: Plan,
-    factor: Factor,
-    density: Mixture | KernelDensity,
+    learned: Learned,
     rng: np.random.Generator,
-    learn: Learn,
     *,
     refit: bool = False,
     outliers: BoolArray | None = None,
@@ -49,8 +37,19 @@ def leave_out_evidence(
 ) -> tuple[FloatArray, Tails]:
     """Evidence of each member under the class learned from others, and the widths that this evidence asks for.
 
-    `refit` learns the class again without each part of the members, however large it is. Values that are `wild`
-    (`badac.classes.population.gross_outliers`) are not learned from, but asked about; the widths are then those of `widest`.
+    Parameters
+    ----------
+    members : Measurements
+        (k, m)
+    learned : Learned
+        From all of them.
+    rng : numpy.random.Generator
+    refit : bool
+        Learn the class again without each part of the members, however large it is.
+    outliers : (k, m) bool, optional
+        Gross outliers (`badac.classes.population.gross_outliers`): not learned from, but asked about.
+    widest : TrainingScales, optional
+        With the gross outliers included, for the widths; those of `learned` if not given.
 
     Returns
     -------
@@ -61,61 +60,44 @@ def leave_out_evidence(
     n = members.n_objects
     if n == 1:
         return np.array([-np.inf]), Tails.none(members.n_points)
-    every = Tails.all(scales if widest is None else widest)
-    trusted = without(members, outliers)
+    every = Tails.all(learned.scales if widest is None else widest)
     if n > _SMALL and not refit:
-        some = (
-            members[np.sort(rng.choice(n, _TO_WEIGH_WITH, replace=False))] if n > _TO_WEIGH_WITH else members
-        )
-        tails = every.screened().weighted(every.screened().log_evidence_by_width(some, factor, density))
-        if len(tails.weights) > 1 or outliers is not None:
-            by_width = every.log_evidence_by_width(some, factor, density)
-            tails = every.weighted(by_width, keep_widest=outliers is not None)
-        latent = project(members, factor.mean, factor.factors, factor.psi)
-        if isinstance(density, Mixture):
-            own = without_own_share(latent, density)
-        else:
-            own = without_own_curve(latent, density)
-        if len(tails.weights) > 1:
-            wider = Tails(tails.variances[1:], tails.weights[1:])
-            widths = np.column_stack([own, wider.log_evidence_by_width(members, factor, density)])
-            own = tails.combine(widths)
-        if outliers is not None:
-            latent = project(trusted, factor.mean, factor.factors, factor.psi)
-        return np.asarray(own - leverage_loss(trusted, factor, latent)), tails
+        return _to_first_order(members, learned, every, rng, outliers)
+    trusted = without(members, outliers)
     widths = np.empty((n, len(every.weights)))
     fold = rng.permutation(n) % min(_FOLDS, n)
     for which in range(int(fold.max()) + 1):
-        refitted, shape = learn(trusted[fold != which], scales, plan, rng)
-        widths[fold == which] = every.log_evidence_by_width(members[fold == which], refitted, shape)
+        rest = learn(trusted[fold != which], learned.scales, learned.plan, rng)
+        widths[fold == which] = every.log_evidence_by_width(members[fold == which], rest.factor, rest.density)
     tails = every.weighted(widths, keep_widest=outliers is not None)
     kept = np.isin(every.variances[:, 0], tails.variances[:, 0])
     return tails.combine(widths[:, kept]), tails
 
 
-def without_own_curve(latent: LatentLikelihood, density: KernelDensity) -> FloatArray:
-    """Evidence (n,) of members with each one's own curve left out; all are curves unless there are thousands."""
-    if len(density.positions) != len(latent):
-        return density.log_evidence(latent)
-    widths = density.log_evidence_by_bandwidth(latent, skip=np.arange(len(latent), dtype=np.int64))
-    with np.errstate(divide="ignore"):
-        return logsumexp_rows(widths + np.log(density.weights))
-
-
-def without_own_share(latent: LatentLikelihood, density: Mixture) -> FloatArray:
-    """Evidence (n,) of members under the mixture with each member's own share of the components removed.
-
-    To first order in the share ``R / N`` of a member in a component: its weight loses ``R``, its mean moves away by
-    ``R (m - v) / N``, its covariance by ``R (D - T) / N`` with ``D`` the member's expected scatter.
-    """
-    n = len(latent)
-    components = density.components()
-    near = np.ones((-(-n // GROUP), len(density)), dtype=np.bool_)
-    count = latent_step(latent.precision, latent.shift, components, near, threshold=SHARE)[1][0]
-    left = latent_left_out(
-        latent.precision, latent.shift, components, density.means, np.maximum(count, 1e-12)
-    )
-    return np.asarray(left + np.log(n / (n - 1.0)) - 0.5 * latent.offset)
+def _to_first_order(
+    members: Measurements,
+    learned: Learned,
+    every: Tails,
+    rng: np.random.Generator,
+    outliers: BoolArray | None,
+) -> tuple[FloatArray, Tails]:
+    """As `leave_one_out`, of a large class: own share out of the density, own leverage out of mean and factors."""
+    n, factor, density = members.n_objects, learned.factor, learned.density
+    some = members[np.sort(rng.choice(n, _TO_WEIGH_WITH, replace=False))] if n > _TO_WEIGH_WITH else members
+    tails = every.screened().weighted(every.screened().log_evidence_by_width(some, factor, density))
+    if len(tails.weights) > 1 or outliers is not None:
+        by_width = every.log_evidence_by_width(some, factor, density)
+        tails = every.weighted(by_width, keep_widest=outliers is not None)
+    latent = factor.project(members)
+    own = density.leave_one_out(latent)
+    if len(tails.weights) > 1:
+        wider = Tails(tails.variances[1:], tails.weights[1:])
+        widths = np.column_stack([own, wider.log_evidence_by_width(members, factor, density)])
+        own = tails.combine(widths)
+    trusted = without(members, outliers)
+    if outliers is not None:
+        latent = factor.project(trusted)
+    return np.asarray(own - leverage_loss(trusted, factor, latent)), tails
 
 
 def leverage_loss(members: Measurements, factor: Factor, latent: LatentLikelihood) -> FloatArray:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from badac.classes.model import FloatArray
-from badac.classes.population.rank import Spectrum, choose_rank
-from badac.classes.population.shape import Shape, choose_shape
+from badac.classes.population.rank import choose_rank
 from badac.classes.population.smoothness import choose_penalty, smoothed
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, expectation_maximisation
-from badac.latent.likelihood import project
+from badac.latent.moments import Spectrum
+from badac.latent.shape import Shape, choose_shape
+from badac.registry import registered
 from badac.training import TrainingScales
 
 _MEMBERS_TO_CHOOSE_RANK_WITH = 4000
@@ -22,6 +23,7 @@ _MORE_FACTORS = (0, 2, 4)
 _FORGIVEN = 0.02
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The choices that define a population model.
@@ -109,8 +111,8 @@ def make_plan(
         ):
             break
         factor = _start(learned, spectrum, chosen + more, scales, penalty).widened(floor)
-        known = project(learned, factor.mean, factor.factors, factor.psi)
-        unknown = project(held_out, factor.mean, factor.factors, factor.psi)
+        known = factor.project(learned)
+        unknown = factor.project(held_out)
         found, at_rank = choose_shape(known, unknown, rng, least=best.n_components)
         tried.update({f"{name}, rank {chosen + more}": value for name, value in at_rank.items()})
         # What one more factor costs is the error of its estimate, which falls with the members still to come.

@@ -8,7 +8,7 @@ The paper leaves the prior on the true values flat. Here it is learned (empirica
 ``mean, factors, psi`` come from an EM that knows every member's own errors and gaps (`badac.latent.factor`), the
 number of factors from held-out evidence (`badac.classes.population.rank`), their smoothness along the points too
 (`badac.classes.population.smoothness`), and the density of ``z`` is a Gaussian, a deconvolved mixture or the members' own
-positions with a few bandwidths, whichever held-out members prefer (`badac.classes.population.shape`). Each component is a
+positions with a few bandwidths, whichever held-out members prefer (`badac.latent.shape`). Each component is a
 curve with an error band and a weight: a class is still a weighted set of curves. ``psi`` is what the paper calls sigma_*^2.
 
 Use it whenever members have error bars that matter, and for speed: after one pass over the points an object costs as much as
@@ -18,22 +18,26 @@ the few latent dimensions, whatever the number of members.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray
+from badac.classes.irregular import IrregularPopulation
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
+from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.gross_outliers import gross_outliers, without
-from badac.classes.population.leave_one_out import leave_out_evidence
+from badac.classes.population.learn import learn
+from badac.classes.population.leave_one_out import leave_one_out
 from badac.classes.population.plan import Plan, make_plan
-from badac.classes.population.rank import Spectrum, seen_clearly
 from badac.classes.population.rotation import common_axes
-from badac.classes.population.smoothness import smoothed
 from badac.classes.population.tails import Tails
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
-from badac.latent.factor import Factor, expectation_maximisation
+from badac.latent.class_summary import ClassSummary
+from badac.latent.density import LatentDensity
+from badac.latent.factor import Factor
+from badac.latent.gain_offset import factor_log_evidence
 from badac.latent.gaussian_approximation import (
     gaussian_approximation,
     is_plain,
@@ -41,20 +45,16 @@ from badac.latent.gaussian_approximation import (
     link_scales,
     with_noise_scale,
 )
-from badac.latent.kernel_density import KernelDensity
-from badac.latent.likelihood import LatentLikelihood, project, sums_of_values
-from badac.latent.mixture import Mixture
+from badac.latent.likelihood import LatentLikelihood, sums_of_values
+from badac.latent.moments import seen_clearly
 from badac.latent.reconstruction import reconstruct
+from badac.noise.kinds import LATENT_NOISE, NoiseKind
 from badac.noise.model import LinkedNoise, Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
-# A broad component as heavy as one member more: rare, not impossible.
-_BROAD_WIDTH = 3.0
-MEMBERS_TO_START_FROM = 20_000
-# Of the EM over all members.
-STEPS = 5
 
-
+@registered("class_model", "population")
 @dataclass(frozen=True, eq=False)
 class Population:
     """A class as a population learned through the noise.
@@ -72,7 +72,7 @@ class Population:
         After `fit`: the class's mean and the variance that the factors leave at each point.
     factors : (m, r)
         Covariance of the true values is ``factors factors' + diag psi``.
-    density : Mixture or Curves
+    density : LatentDensity
         Of the latent positions.
     tails : Tails
         Wider versions of the class for members that stray (`badac.classes.population.tails`).
@@ -86,17 +86,27 @@ class Population:
         Of mean, factors and the root of psi: 1 unless the squares of the values are beyond a float.
     """
 
+    # A covariance that all members share is learned with the factors, not added.
+    takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+
     rank: int | None = None
     shape: str = "auto"
     mean: FloatArray | None = None
     factors: FloatArray | None = None
     psi: FloatArray | None = None
-    density: Mixture | KernelDensity | None = None
+    density: LatentDensity | None = None
     tails: Tails | None = None
     plan: Plan | None = None
     member_evidence: FloatArray | None = None
     noise: Noise | None = None
     unit: float = 1.0
+
+    # New objects are compared with the class point by point: their coordinates must be those of the members.
+    by_column: ClassVar[bool] = True
+
+    def at_own_points(self) -> IrregularPopulation:
+        """Return the same model for members with points of their own: curves in place of columns."""
+        return IrregularPopulation()
 
     def fit(
         self,
@@ -105,6 +115,8 @@ class Population:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        refuse_own_points(members, "Population")
+        check_noise_taken(self, noise, members)
         unit = unit_of(members)
         if unit != 1.0:
             return self._fit_in_units(unit, members, noise, rng)
@@ -122,20 +134,17 @@ class Population:
         if axes is not None:
             gaussian, scales = axes.turn(gaussian), axes.turn_scales(scales)
         plan = make_plan(gaussian, scales, rng, rank=self.rank, shape=self.shape, least=least)
-        factor, density = learn(gaussian, scales, plan, rng)
+        learned = learn(gaussian, scales, plan, rng)
+        factor, density = learned.factor, learned.density
         constant = np.zeros(members.n_objects)
         if not is_plain(noise):
             # The Gaussian members that the constants belong to: as this factor model sees them.
-            sites = gaussian_approximation(members, factor, noise, density=density)
-            gaussian, constant = sites.objects, sites.log_constant
-        evidence, tails = leave_out_evidence(
+            found = gaussian_approximation(members, factor, noise, density=density)
+            gaussian, constant = found.objects, found.log_constant
+        evidence, tails = leave_one_out(
             gaussian if outliers is None else with_noise_scale(members, noise),
-            scales,
-            plan,
-            factor,
-            density,
+            learned,
             rng,
-            learn,
             # A count pulls less than the Gaussian that stands for it: its leverage would be overestimated.
             refit=isinstance(noise, LinkedNoise),
             outliers=outliers,
@@ -190,65 +199,45 @@ class Population:
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
 
+    def summary(self) -> ClassSummary | None:
+        """Return the factor model and the density of the members: the population without its tails."""
+        if self.density is None or self.noise is None:
+            return None
+        return ClassSummary(self.factor, self.density, self.noise)
+
+    def moved(self, at: FloatArray, by: float) -> Self:
+        if by == 0:
+            return self
+        factor, tails, density = self.factor, self.tails, self.density
+        assert tails is not None and density is not None
+        moved, missing = move_columns(np.column_stack([factor.mean, factor.factors]), at, by)
+        return replace(
+            self,
+            mean=moved[:, 0],
+            factors=np.column_stack([moved[:, 1:], missing]),
+            psi=nearest(factor.psi, at, by),
+            tails=replace(tails, variances=np.stack([nearest(row, at, by) for row in tails.variances])),
+            density=density.with_gaussian_dimensions(1),
+        )
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        factor = self.factor
+        return np.column_stack([factor.mean, factor.factors]), factor.psi
+
+    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray:
+        assert self.density is not None and self.tails is not None, "fit first"
+        own = in_units(objects, self.unit)
+        widths = [
+            factor_log_evidence(
+                own, self.factor.widened(extra), self.density, self.noise, gain, offset / self.unit
+            )
+            for extra in self.tails.variances
+        ]
+        evidence = self.tails.combine(np.column_stack(widths))
+        return evidence if self.unit == 1.0 else evidence - log_jacobian(objects, self.unit)
+
     def reconstruct(self, objects: Measurements) -> Measurements:
         """Return what each object should have looked like as a member of the class, without noise: mean and sigma."""
         assert self.density is not None, "fit first"
         found = reconstruct(in_units(objects, self.unit), self.factor, self.density)
         return in_units(found, 1.0 / self.unit)
-
-
-def learn(
-    members: Measurements, scales: TrainingScales, plan: Plan, rng: np.random.Generator
-) -> tuple[Factor, Mixture | KernelDensity]:
-    """Learn the factor model and the latent density of the members as planned."""
-    start = Start.of(members, scales, plan, rng)
-    factor = start.factor
-    if plan.rank > 0:
-        factor = expectation_maximisation(members, factor, scales, max_steps=STEPS)
-    return start.finish(factor, members.n_objects, plan, rng)
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Where the learning of a large class begins: some of its members, and what their moments say.
-
-    Only the EM between `of` and `finish` looks at all members, and only through its sums; so they can be anywhere.
-
-    Attributes
-    ----------
-    members : Measurements
-        At most 20,000.
-    spectrum : Spectrum
-        Of their moments.
-    factor : Factor
-        The first guess.
-    """
-
-    members: Measurements
-    spectrum: Spectrum
-    factor: Factor
-
-    @classmethod
-    def of(cls, members: Measurements, scales: TrainingScales, plan: Plan, rng: np.random.Generator) -> Start:
-        n = members.n_objects
-        if n > MEMBERS_TO_START_FROM:
-            members = members[np.sort(rng.choice(n, MEMBERS_TO_START_FROM, replace=False))]
-        spectrum = Spectrum.of(members, scales, plan.rank)
-        return cls(members, spectrum, spectrum.factor(plan.rank))
-
-    def finish(
-        self, factor: Factor, n: int, plan: Plan, rng: np.random.Generator
-    ) -> tuple[Factor, Mixture | KernelDensity]:
-        """Return the factor model that the EM found for all `n` members, smooth and honest, and their latent density."""
-        found = self.spectrum.moments
-        factor = smoothed(factor, found.noise, n, plan.penalty)
-        # The mean is known to its own error only: in a small class that is part of the spread. Where nobody observed the
-        # point, psi is the surroundings' whole spread already.
-        count = found.count * n / len(self.members)
-        error = np.where(count > 0, (found.noise + factor.psi) / np.maximum(count, 1.0), 0.0)
-        factor = factor.widened(error + plan.floor)
-        latent = project(self.members, factor.mean, factor.factors, factor.psi)
-        density = plan.shape.for_members(len(self.members), plan.chosen_with).learn(latent, rng)
-        if isinstance(density, Mixture):
-            density = density.with_broad(1.0 / (n + 2.0), _BROAD_WIDTH)
-        return factor, density

@@ -14,13 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
+from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
-from badac.latent.kernel_density import KernelDensity
-from badac.latent.mixture import Mixture
 from badac.training import TrainingScales
 
 _MOST_FACTORS = 12
@@ -46,9 +44,7 @@ class Axes:
         centre = (scales.centre / self.scale) @ self.directions
         return replace(scales, centre=centre, scale=np.ones_like(self.scale))
 
-    def turn_back(
-        self, factor: Factor, density: Mixture | KernelDensity
-    ) -> tuple[Factor, Mixture | KernelDensity]:
+    def turn_back(self, factor: Factor, density: LatentDensity) -> tuple[Factor, LatentDensity]:
         """Return what was learned along the axes, at the points."""
         back = self.scale[:, None] * self.directions
         common = float(np.median(factor.psi))
@@ -58,16 +54,7 @@ class Axes:
         axes = axes[more[axes] > 0.1 * common]
         extra = back[:, axes] * np.sqrt(more[axes])
         turned = Factor(back @ factor.mean, np.hstack([back @ factor.factors, extra]), common * self.scale**2)
-        return turned, with_gaussian_dimensions(density, axes.size)
-
-
-def with_gaussian_dimensions(density: Mixture | KernelDensity, count: int) -> Mixture | KernelDensity:
-    """Add `count` latent dimensions, each ``N(0, 1)`` and independent of the others."""
-    if isinstance(density, KernelDensity):
-        positions = np.pad(density.positions, ((0, 0), (0, count)))
-        return KernelDensity(positions, block_diag(density.spread, np.eye(count)), density.weights)
-    covariances = np.stack([block_diag(own, np.eye(count)) for own in density.covariances])
-    return Mixture(density.weights, np.pad(density.means, ((0, 0), (0, count))), covariances)
+        return turned, density.with_gaussian_dimensions(axes.size)
 
 
 def common_axes(members: Measurements, scales: TrainingScales) -> Axes | None:

@@ -18,7 +18,6 @@ from scipy.linalg import solveh_banded
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor
-from badac.latent.likelihood import project
 
 PENALTIES = (0.0, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5)
 
@@ -71,7 +70,7 @@ def choose_penalty(factor: Factor, noise: FloatArray, count: float, held_out: Me
     best, best_evidence = 0.0, -np.inf
     for penalty in PENALTIES:
         tried = smoothed(factor, noise, count, penalty)
-        latent = project(held_out, tried.mean, tried.factors, tried.psi)
+        latent = tried.project(held_out)
         evidence = float(latent.gaussian_log_evidence().sum())
         if evidence > best_evidence:
             best, best_evidence = penalty, evidence

@@ -16,11 +16,13 @@ import numpy as np
 
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
+from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood
-from badac.latent.kernel_density import KernelDensity, best_weights
-from badac.latent.mixture import Mixture, logsumexp_rows
+from badac.latent.kernel_density import best_weights
+from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import Noise
+from badac.registry import registered
 from badac.training import TrainingScales
 
 WIDTHS = (0.0, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
@@ -30,6 +32,7 @@ _FEW = 400
 _LARGEST_GAIN = 20.0
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Tails:
     """Added variances (t, m) and their weights (t,); the first is zero for all points."""
@@ -79,7 +82,7 @@ class Tails:
         self,
         objects: Measurements,
         factor: Factor,
-        density: Mixture | KernelDensity,
+        density: LatentDensity,
         noise: Noise | None = None,
         *,
         n_threads: int = 1,
@@ -87,7 +90,7 @@ class Tails:
         """Return (n, t): log P(d | class) under each width alone."""
         out = np.empty((objects.n_objects, len(self.weights)))
         for column, extra in enumerate(self.variances):
-            latent = latent_likelihood(objects, factor.widened(extra), noise, density)
+            latent = latent_likelihood(objects, factor.widened(extra), noise, density, n_threads=n_threads)
             out[:, column] = density.log_evidence(latent, n_threads=n_threads)
         return out
 

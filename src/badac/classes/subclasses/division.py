@@ -21,12 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.classes.model import FloatArray
-from badac.classes.population.rank import Spectrum, choose_rank
+from badac.classes.population.rank import choose_rank
 from badac.classes.subclasses.gap import gap_evidence
 from badac.data.measurements import Measurements
 from badac.latent.factor import expectation_maximisation
-from badac.latent.likelihood import LatentLikelihood, project
+from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, deconvolve, start_mixture
+from badac.latent.moments import Spectrum
+from badac.latent.shape import is_better
+from badac.registry import registered
 from badac.training import TrainingScales
 
 LEAST_GAP = 15.0
@@ -42,6 +45,7 @@ _MOST_DIRECTIONS = 12
 IntArray = npt.NDArray[np.int64]
 
 
+@registered("part")
 @dataclass(frozen=True, eq=False)
 class Division:
     """A class divided into subclasses.
@@ -108,13 +112,13 @@ def divide(
     rank = min(rank, _MOST_DIRECTIONS)
     factor = Spectrum.of(chosen, scales, rank).factor(rank)
     factor = expectation_maximisation(chosen, factor, scales, max_steps=8).widened(floor)
-    latent = project(chosen, factor.mean, factor.factors, factor.psi)
+    latent = factor.project(chosen)
     size, evidence = number_of_components(latent, rng, most_components)
     mixture = best_mixture(latent, size, rng, starts=_FINAL_STARTS)
     nearest = mixture.log_match(latent).argmax(axis=1)
     group, gaps = connect(latent, mixture, nearest, least_gap)
     if chosen is not members:
-        latent = project(members, factor.mean, factor.factors, factor.psi)
+        latent = factor.project(members)
         nearest = mixture.log_match(latent).argmax(axis=1)
     label = group[nearest]
     # Largest first, and none that the other members left empty.
@@ -159,7 +163,7 @@ def number_of_components(
             learned = best_mixture(latent[fold != part], size, rng, starts=starts, pooling=pooling)
             evidence[fold == part] = learned.log_evidence(latent[fold == part])
         means.append(float(evidence.mean()))
-        if size == 1 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(n):
+        if is_better(evidence, best):
             best, chosen = evidence, size
         elif size - chosen >= _PATIENCE:
             break

@@ -52,7 +52,7 @@ def gap_evidence(latent: LatentLikelihood, mixture: Mixture, a: int, b: int) -> 
 
     Parameters
     ----------
-    latent : Latent
+    latent : LatentLikelihood
         Of the members of the two components only.
     mixture : Mixture
     a, b : int

@@ -1,0 +1,146 @@
+"""A backend: one implementation of every kernel.
+
+`Backend` names the kernels, their signatures and their definitions. `NUMPY` holds nothing but the definitions; every other
+backend is held to them by the table in ``tests/_kernels/kernel_cases.py``. A backend that is faster at some kernels, or only
+watches them, names these:
+
+    MINE = Backend("mine", weigh_points=my_weigh_points)
+    with badac._kernels.using(MINE):
+        BADACClassifier().fit(X, y)
+
+Every kernel takes `n_threads`, and no result depends on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from badac._kernels import hypotheses, latent, mixture, pairs, widths
+from badac._kernels.arguments import FloatArray, IntArray, Pairs
+from badac._kernels.hypotheses import Filtering
+from badac._kernels.latent import Components, Near, Sums
+from badac._kernels.widths import WidePoints
+
+
+class OfPairs(Protocol):
+    def __call__(self, pairs: Pairs, *, n_threads: int = 1) -> FloatArray: ...
+
+
+class OfWidePairs(Protocol):
+    def __call__(
+        self, pairs: Pairs, log_share: FloatArray, scale: FloatArray, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
+class OfComponents(Protocol):
+    def __call__(
+        self, precision: FloatArray, shift: FloatArray, components: Components, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
+class Posterior(Protocol):
+    def __call__(
+        self,
+        precision: FloatArray,
+        shift: FloatArray,
+        component_precision: FloatArray,
+        component_shift: FloatArray,
+        *,
+        n_threads: int = 1,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+
+
+class Step(Protocol):
+    def __call__(
+        self,
+        precision: FloatArray,
+        shift: FloatArray,
+        components: Components,
+        near: Near,
+        *,
+        n_threads: int = 1,
+    ) -> tuple[FloatArray, Sums]: ...
+
+
+class LeftOut(Protocol):
+    def __call__(
+        self,
+        precision: FloatArray,
+        shift: FloatArray,
+        components: Components,
+        means: FloatArray,
+        count: FloatArray,
+        *,
+        n_threads: int = 1,
+    ) -> FloatArray: ...
+
+
+class WeighPoints(Protocol):
+    def __call__(
+        self, values: FloatArray, sigma: FloatArray, mean: FloatArray, psi: FloatArray, *, n_threads: int = 1
+    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+
+
+class Without(Protocol):
+    def __call__(
+        self,
+        precision: FloatArray,
+        shift: FloatArray,
+        offset: FloatArray,
+        amplitude: FloatArray,
+        chosen: IntArray,
+        *,
+        n_threads: int = 1,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+
+
+class BumpRatios(Protocol):
+    def __call__(self, through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray: ...
+
+
+class BumpAverage(Protocol):
+    def __call__(
+        self, through: Filtering, shapes: FloatArray, shrink: float, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
+class WidthsLikelihood(Protocol):
+    def __call__(self, points: WidePoints, positions: FloatArray, *, n_threads: int = 1) -> FloatArray: ...
+
+
+class WidthsPosterior(Protocol):
+    def __call__(
+        self, points: WidePoints, *, max_steps: int, tolerance: float, n_threads: int = 1
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Every kernel by its name: the definition, unless another is given.
+
+    Attributes
+    ----------
+    name : str
+    pair_log_match, ..., widths_posterior
+        What each computes is told by its definition, the default.
+    """
+
+    name: str
+    pair_log_match: OfPairs = pairs.pair_log_match
+    pair_logsumexp: OfPairs = pairs.pair_logsumexp
+    mixture_logsumexp: OfWidePairs = mixture.mixture_logsumexp
+    latent_log_match: OfComponents = latent.latent_log_match
+    latent_log_evidence: OfComponents = latent.latent_log_evidence
+    latent_posterior: Posterior = latent.latent_posterior
+    latent_step: Step = latent.latent_step
+    latent_left_out: LeftOut = latent.latent_left_out
+    weigh_points: WeighPoints = latent.weigh_points
+    latent_without: Without = hypotheses.latent_without
+    bump_ratios: BumpRatios = hypotheses.bump_ratios
+    bump_average: BumpAverage = hypotheses.bump_average
+    widths_log_likelihood: WidthsLikelihood = widths.widths_log_likelihood
+    widths_posterior: WidthsPosterior = widths.widths_posterior
+
+
+NUMPY = Backend("reference")

@@ -1,0 +1,190 @@
+"""The hypotheses for objects on a common grid: everything happens in the latent space of each known class.
+
+An object is reduced once to a Gaussian likelihood in a class's factors (`badac.latent.class_summary`). A shape is sought with a
+matched filter (`badac.anomalies.matched_filter`), a random curve is integrated out (`badac.anomalies.curves_on_a_grid`);
+compiled kernels do both. The twin for objects with points of their own is `badac.anomalies.at_points`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from badac._kernels import pair_log_match
+from badac.anomalies.bump import Bump
+from badac.anomalies.curves_on_a_grid import (
+    OnGridCurves,
+    curve_alone,
+    curve_on_class,
+    independent_values,
+    widened_class,
+)
+from badac.anomalies.hypothesis import (
+    ProcessAlone,
+    ProcessOnClass,
+    Scales,
+    ShapeOnClass,
+    Weigh,
+    joint_log_evidence,
+    over_classes,
+)
+from badac.anomalies.matched_filter import log_bayes_factor, log_bayes_factor_of_any, ratios
+from badac.anomalies.model import FloatArray, Known
+from badac.anomalies.reasons import REACH, STRANGE, WIDEST, Reasons
+from badac.classes.instances import fill_gaps
+from badac.data.measurements import Measurements
+from badac.data.validation import IntArray
+from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
+from badac.latent.mixture import logsumexp_rows
+from badac.registry import registered
+
+# Block size: a block's arrays stay in the processor's cache.
+_OBJECTS_PER_BLOCK = 512
+# A shape of which no point of the grid shows more than this much of the height falls between two distant points.
+_LEAST_SEEN = 0.5
+
+
+@registered("part")
+@dataclass(frozen=True, eq=False)
+class OnGrid:
+    """The known classes on the grid of the training objects.
+
+    Attributes
+    ----------
+    classes : tuple of ClassSummary
+    log_prior : (k,)
+        Of the classes.
+    scales : Scales
+    rare : tuple of ClassSummary
+    rare_log_prior : (number,)
+        Populations of rare members (`badac.anomalies.rare`), and the log priors of belonging to them.
+    """
+
+    classes: tuple[ClassSummary, ...]
+    log_prior: FloatArray
+    scales: Scales
+    rare: tuple[ClassSummary, ...] = ()
+    rare_log_prior: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def blocks(self, objects: Measurements) -> Iterator[tuple[slice, Measurements]]:
+        for start in range(0, objects.n_objects, _OBJECTS_PER_BLOCK):
+            rows = slice(start, start + _OBJECTS_PER_BLOCK)
+            yield rows, objects[rows]
+
+    def under(self, block: Measurements, *, n_threads: int = 1) -> tuple[ObjectsUnderClass, ...]:
+        return tuple(
+            ObjectsUnderClass(block, one, float(prior), n_threads)
+            for one, prior in zip(self.classes, self.log_prior, strict=True)
+        )
+
+    def log_known(self, under: tuple[ObjectsUnderClass, ...], log_anomaly: FloatArray) -> FloatArray:
+        """Return (n,): log P(d | known classes), their rare members included.
+
+        A population of a few rare members is not known well enough to make an object more normal than even odds with an
+        anomaly, ``log_anomaly`` (n,): what it alone explains stays above the typical members in the ranking.
+        """
+        known = [one.log_prior + one.log_evidence for one in under]
+        for summary, prior in zip(self.rare, self.rare_log_prior.tolist(), strict=True):
+            rare = ObjectsUnderClass(under[0].objects, summary, prior, under[0].n_threads)
+            known.append(np.minimum(prior + rare.log_evidence, log_anomaly))
+        return logsumexp_rows(np.stack(known, axis=1))
+
+    # -- the hypotheses ----------------------------------------------------------------------------------------------
+
+    def shape_on_class(self, added: ShapeOnClass) -> Weigh:
+        shapes, _ = self.visible(added)
+
+        def weigh(one: ObjectsUnderClass) -> FloatArray:
+            return one.log_evidence + log_bayes_factor_of_any(one, shapes, added)
+
+        return lambda under: over_classes(under, weigh)
+
+    def visible(self, added: ShapeOnClass) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+        """Return the shapes (m, q) that can be seen at the points of the grid, and which of all they are (p,)."""
+        where = self.scales.where
+        shapes = added.shapes(
+            np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where
+        )
+        seen = np.abs(shapes).max(axis=0) > _LEAST_SEEN
+        return shapes[:, seen], seen
+
+    def process_on_class(self, added: ProcessOnClass) -> Weigh:
+        if not added.curves:
+            return lambda under: over_classes(under, lambda one: widened_class(one, added.amplitudes))
+        curves = self._on_grid(added)
+        return lambda under: over_classes(under, lambda one: curve_on_class(one, curves, added.amplitudes))
+
+    def process_alone(self, added: ProcessAlone) -> Weigh:
+        if not added.curves:
+            return lambda under: independent_values(under[0].objects, self.scales, added.amplitudes)
+        curves = self._on_grid(added)
+        return lambda under: curve_alone(under[0], self.scales, curves, added.amplitudes)
+
+    def _on_grid(self, added: ProcessOnClass | ProcessAlone) -> tuple[OnGridCurves, ...]:
+        where = self.scales.coordinates(added)
+        return tuple(curves.on_grid(where) for curves in added.curves)
+
+    # -- why an object is strange ------------------------------------------------------------------------------------
+
+    def reasons(self, objects: Measurements, *, n_threads: int = 1) -> Reasons:
+        joint = joint_log_evidence(self.under(objects, n_threads=n_threads))
+        out = Reasons.blank(*objects.shape)
+        out.best[:] = joint.argmax(axis=1)
+        for index in np.unique(out.best):
+            rows = np.flatnonzero(out.best == index)
+            one = ObjectsUnderClass(objects[rows], self.classes[index], n_threads=n_threads)
+            pull = ratios(one, np.eye(objects.n_points))
+            out.pull[rows] = np.where(one.objects.observed, pull, np.nan)
+            inside, out.window[rows], factor = self.strangest_window(one)
+            out.window_log_bayes_factor[rows] = factor
+            out.expected[rows], out.expected_sigma[rows] = predicted(
+                one, inside & (factor > STRANGE)[:, None]
+            )
+        return out
+
+    def strangest_window(
+        self, under: ObjectsUnderClass
+    ) -> tuple[npt.NDArray[np.bool_], FloatArray, FloatArray]:
+        """Return the points inside (n, m), the window (n, 2) in coordinates and its log Bayes factor (n,)."""
+        bump = Bump(widest=WIDEST)
+        shapes, seen = self.visible(bump.adds(self.scales))
+        centre, width = (each[seen] for each in bump.places(self.scales))
+        ratio = np.nan_to_num(ratios(under, shapes))
+        best = np.abs(ratio).argmax(axis=1)
+        factor = log_bayes_factor(ratio[np.arange(len(best)), best], bump.signal_to_noise)
+        at = under.objects.at
+        x = np.arange(under.objects.n_points, dtype=np.float64) if at is None else at
+        if self.scales.where is None:
+            window = np.stack([x[best], x[best]], axis=1)
+        else:
+            reach = REACH * width[best]
+            ends = np.clip(np.stack([centre[best] - reach, centre[best] + reach], axis=1), 0.0, 1.0)
+            window = x.min() + ends * np.ptp(x)
+        return (x >= window[:, :1]) & (x <= window[:, 1:]), window, factor
+
+    def most_alike(self, index: int, objects: Measurements, known: Known, *, n_threads: int = 1) -> IntArray:
+        """Return (n,): the training object of the class that matches each object best, both errors taken into account."""
+        rows = np.flatnonzero(known.label == index)
+        members = fill_gaps(known.training[rows], known.scales)
+        sigma = members.sigma + 1e-12
+        match = pair_log_match(objects.values, objects.sigma, members.values, sigma, n_threads=n_threads)
+        return np.asarray(rows[match.argmax(axis=1)])
+
+
+def predicted(under: ObjectsUnderClass, hidden: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation (n, m) of the true values under the class, given the points not hidden (n, m)."""
+    # With most points hidden there would be no object left to predict.
+    hidden = hidden & (hidden.mean(axis=1) < 0.5)[:, None]
+    objects = under.objects
+    if hidden.any():
+        values, sigma = np.where(hidden, np.nan, objects.values), np.where(hidden, np.inf, objects.sigma)
+        objects = Measurements._trusted(values, sigma, objects.covariance, objects.at, objects.has_errors)
+    summary = under.summary
+    factor = summary.factor
+    latent = ObjectsUnderClass(objects, summary, n_threads=under.n_threads).latent
+    position, covariance = summary.mixture.posterior(latent)
+    spread = np.einsum("ja,iab,jb->ij", factor.factors, covariance, factor.factors)
+    return factor.mean + position @ factor.factors.T, np.sqrt(spread + factor.psi)

@@ -1,0 +1,177 @@
+"""The population of a class whose members have no common grid: mean and factors are functions of the coordinate.
+
+    d(t, b) = basis(t, b) @ (mean + factors z) + f(t, b) + eps + noise,     z ~ the class's density in r dimensions
+
+As `badac.classes.population.population`, with the curves of mean and factors evaluated at each object's own points
+(`badac.latent.basis`) and a smooth remainder ``f`` (`badac.latent.process`), so that densely sampled
+objects do not count every wiggle as news. A Gaussian process with the same factors is learned first; then the density of
+``z`` is a Gaussian, a deconvolved mixture or the members' own positions, whichever held-out members prefer
+(`badac.latent.shape`). The uncertainty of the mean curve is part of every object's covariance, and a learned
+share of wider remainders gives the class its tails.
+
+Use it for many irregular curves of a class that bends or falls into groups; with few members it comes down to
+`badac.classes.gp`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy.special import logsumexp
+
+from badac.classes.gp import WIDTHS, GaussianProcess, learn_shares
+from badac.classes.model import FloatArray, check_noise_taken
+from badac.data.measurements import Measurements
+from badac.latent.density import LatentDensity
+from badac.latent.fit_process import FOLDS, Learner
+from badac.latent.gaussian_approximation import with_noise_scale
+from badac.latent.likelihood import LatentLikelihood
+from badac.latent.process import Curve, FactorProcess, Process
+from badac.latent.process_summary import ProcessSummary
+from badac.latent.shape import Shape, choose_shape
+from badac.noise.kinds import NoiseKind
+from badac.noise.model import Noise
+from badac.registry import registered
+from badac.training import TrainingScales
+
+_BROAD_WIDTH = 3.0  # of a component as heavy as one member more: rare, not impossible
+
+
+@registered("class_model")
+@dataclass(frozen=True, eq=False)
+class IrregularPopulation:
+    """A population of curves at points of their own.
+
+    Parameters
+    ----------
+    kernel, period, rank, n_knots
+        As in `badac.classes.gp.GaussianProcess`.
+    shape : {"auto", "gaussian", "curves"}
+        Density of the latent positions; by held-out evidence if "auto".
+
+    Attributes
+    ----------
+    process : Process
+        The remainder, after `fit`: its own factors are the uncertainty of the mean curve.
+    curve : Curve
+    factors : (q, r)
+    density : LatentDensity
+        Of the latent positions.
+    log_shares : (4,)
+        Of the remainder's widths.
+    member_evidence : (k,)
+    noise : Noise
+        Of the objects: a factor on their error bars.
+    """
+
+    takes_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.GAUSSIAN})
+    reads_coordinates: ClassVar[bool] = True
+
+    kernel: str = "matern32"
+    period: float = 1.0
+    rank: int | str = "learn"
+    n_knots: int = 20
+    shape: str = "auto"
+    process: Process | None = None
+    curve: Curve | None = None
+    factors: FloatArray | None = None
+    density: LatentDensity | None = None
+    log_shares: FloatArray | None = None
+    member_evidence: FloatArray | None = None
+    noise: Noise | None = None
+
+    def fit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        scales: TrainingScales | None = None,
+    ) -> Self:
+        check_noise_taken(self, noise, members)
+        members = with_noise_scale(members, noise)
+        gaussian = GaussianProcess(self.kernel, self.period, self.rank, self.n_knots)
+        learner, process, order = gaussian.learn_process(members, rng, scales)
+        ordered = members[order]
+        shape = self._shape(ordered, learner, process)
+        fitted = self._with(ordered, learner, process, shape)
+        evidence = np.empty((members.n_objects, len(WIDTHS)))
+        if members.n_objects < 2 * FOLDS:
+            evidence[order] = fitted._by_width(ordered)
+        else:
+            evidence[order] = self._left_out(ordered, learner, process, shape)
+        log_shares = learn_shares(evidence)
+        left_out = np.asarray(logsumexp(evidence + log_shares, axis=1))
+        return replace(fitted, log_shares=log_shares, member_evidence=left_out, noise=noise)
+
+    def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        assert self.log_shares is not None, "fit first"
+        objects = with_noise_scale(objects, self.noise)
+        by_width = self._by_width(objects, n_threads=n_threads)
+        return np.asarray(logsumexp(by_width + self.log_shares, axis=1))
+
+    def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
+        assert self.member_evidence is not None, "fit first"
+        return self.member_evidence
+
+    def summary(self) -> ProcessSummary | None:
+        """Return the class at any points, its population as one Gaussian: the rest of its shape is no strangeness."""
+        process, curve, factors = self.process, self.curve, self.factors
+        if process is None or curve is None or factors is None:
+            return None
+        assert self.density is not None and self.log_shares is not None
+        mean, spread = self.density.moments()
+        return ProcessSummary(
+            replace(process, factors=process.factors[:, :0]),
+            replace(curve, coefficients=curve.coefficients + factors @ mean),
+            np.hstack([process.factors, factors @ np.linalg.cholesky(spread)]),
+            WIDTHS[: len(self.log_shares)],
+            self.log_shares,
+        )
+
+    @property
+    def factor(self) -> FactorProcess:
+        """Mean curve, factors and remainder together."""
+        assert self.process is not None and self.curve is not None and self.factors is not None, "fit first"
+        return FactorProcess(self.process, self.curve, self.factors)
+
+    def latent(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
+        """Reduce objects to their likelihoods in the class's latent space."""
+        return self.factor.project(objects, n_threads=n_threads)
+
+    def _by_width(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        assert self.density is not None
+        columns = []
+        for width in WIDTHS:
+            latent = self.factor.widened(width).project(objects, n_threads=n_threads)
+            columns.append(self.density.log_evidence(latent, n_threads=n_threads))
+        return np.column_stack(columns)
+
+    def _shape(self, members: Measurements, learner: Learner, process: Process) -> Shape:
+        if self.shape != "auto" or process.factors.shape[1] == 0 or members.n_objects < 12:
+            return Shape("gaussian" if self.shape == "auto" else self.shape)
+        held = np.arange(members.n_objects) % 3 == 0
+        rest = self._with(members[~held], learner, process, Shape("gaussian"))
+        return choose_shape(rest.latent(members[~held]), rest.latent(members[held]), learner.rng)[0]
+
+    def _with(self, members: Measurements, learner: Learner, process: Process, shape: Shape) -> Self:
+        """Return a copy with the mean curve and the density that the members have under a learned process."""
+        curve = learner.curve(members, process)
+        # At rank 0 one factor of zeros stands in, so that there is a latent space to speak of.
+        factors = process.factors if process.factors.shape[1] else np.zeros((learner.basis.size, 1))
+        uncertainty = np.linalg.cholesky(np.linalg.inv(curve.precision))
+        remainder = replace(process, factors=uncertainty)
+        made = replace(self, process=remainder, curve=curve, factors=factors)
+        density = shape.learn(made.latent(members), learner.rng)
+        return replace(made, density=density.with_broad(1.0 / (members.n_objects + 2.0), _BROAD_WIDTH))
+
+    def _left_out(
+        self, members: Measurements, learner: Learner, process: Process, shape: Shape
+    ) -> FloatArray:
+        """Evidence (k, widths) of members under a class learned without them, its density too (cross-fitting)."""
+        out = np.empty((members.n_objects, len(WIDTHS)))
+        for held, without in learner.folds(members, process):
+            rest = self._with(members[~held], learner, without, shape)
+            out[held] = rest._by_width(members[held])
+        return out

@@ -1,0 +1,160 @@
+"""What a class says of itself beyond its evidence: a Gaussian factor model and the shape of its members in the latent space.
+
+    y_true = mean + factors z + eps,   z ~ sum_c w_c N(v_c , T_c),   eps ~ N(0, diag psi)
+
+Whoever needs more of a class than ``P(d | class)`` (the anomaly hypotheses, `badac.explain`, a stream of new classes) takes
+this summary: `badac.classes.model.summary_of` asks the class model for it. It is given at the points of the training
+objects' common grid; a class that can be asked at any points is a `badac.latent.process_summary.ProcessSummary`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from badac._kernels import latent_log_evidence, latent_log_match
+from badac._kernels.latent import Components
+from badac.data.measurements import Measurements
+from badac.latent.density import LatentDensity
+from badac.latent.factor import Factor
+from badac.latent.gaussian_approximation import gaussian_approximation, is_plain, with_noise_scale
+from badac.latent.likelihood import LatentLikelihood, products, project, weighted_residuals
+from badac.latent.mixture import Mixture, logsumexp_rows
+from badac.noise.model import Noise
+from badac.registry import registered
+from badac.training import FloatArray
+
+
+@registered("part")
+@dataclass(frozen=True, eq=False)
+class ClassSummary:
+    """One class as its factor model and the density of its members in the latent space.
+
+    Attributes
+    ----------
+    factor : Factor
+        Mean (m,), factors (m, r) and psi (m,).
+    density : LatentDensity
+        Of the latent positions (r,).
+    noise : Noise
+        Of the objects that are compared with the class.
+    """
+
+    factor: Factor
+    density: LatentDensity
+    noise: Noise
+    form: ClassVar[Literal["on a grid"]] = "on a grid"
+
+    @cached_property
+    def mixture(self) -> Mixture:
+        """The density itself, or a mixture of few components near it."""
+        return self.density.proposal()
+
+    @cached_property
+    def components(self) -> Components:
+        """The components of the mixture, as the kernels take them."""
+        return self.mixture.components()
+
+    def log_match(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
+        """Return (n, k): log of weight times match with every component, the offset not included."""
+        return latent_log_match(latent.precision, latent.shift, self.components, n_threads=n_threads)
+
+    def log_evidence(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
+        """Return (n,): log P(d | class) of objects with these latent likelihoods."""
+        matched = latent_log_evidence(latent.precision, latent.shift, self.components, n_threads=n_threads)
+        return np.asarray(matched - 0.5 * latent.offset)
+
+
+def gaussian_objects(
+    objects: Measurements, factor: Factor, noise: Noise, density: Mixture | None = None
+) -> tuple[Measurements, FloatArray]:
+    """Return objects with Gaussian errors that stand for these under the factor model, and log constants (n,).
+
+    The constants are right under `density`, as those of the class's own evidence are, so that they cancel in a ratio.
+    """
+    if is_plain(noise):
+        return with_noise_scale(objects, noise), np.zeros(objects.n_objects)
+    under = Mixture.standard(factor.rank) if density is None else density
+    found = gaussian_approximation(objects, factor, noise, density=under)
+    return found.objects, found.log_constant
+
+
+def in_factors(
+    weight: FloatArray, scaled: FloatArray, offset: FloatArray, factors: FloatArray
+) -> LatentLikelihood:
+    """Latent likelihoods in the factors (m, r), as `badac.latent.likelihood.project`, from `weighted_residuals`.
+
+    For objects that are reduced to several sets of factors with the same mean and psi.
+    """
+    return LatentLikelihood(weight @ products(factors), scaled @ factors, offset)
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectsUnderClass:
+    """A block of objects as one class sees them. What is asked for twice is computed once.
+
+    Attributes
+    ----------
+    objects : Measurements
+        (n, m), as they were measured.
+    summary : ClassSummary
+        The class.
+    log_prior : float
+        Of the class among the known ones.
+    n_threads : int
+        For the kernels; changes no number.
+    """
+
+    objects: Measurements
+    summary: ClassSummary
+    log_prior: float = 0.0
+    n_threads: int = 1
+
+    @cached_property
+    def gaussian(self) -> tuple[Measurements, FloatArray]:
+        """Objects with Gaussian errors that stand for these if they belong to the class, and log constants (n,)."""
+        return gaussian_objects(self.objects, self.summary.factor, self.summary.noise, self.summary.mixture)
+
+    @cached_property
+    def weighed(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Precision of each point and that times its residual (n, m), both 0 where missing, and offsets (n,)."""
+        factor = self.summary.factor
+        return weighted_residuals(self.gaussian[0], factor.mean, factor.psi, n_threads=self.n_threads)
+
+    def through(self, factors: FloatArray) -> LatentLikelihood:
+        """Return the latent likelihoods in factors (m, q) in place of the class's own, without the constants."""
+        gaussian, factor = self.gaussian[0], self.summary.factor
+        if gaussian.covariance is None:
+            return in_factors(*self.weighed, factors)
+        return project(gaussian, factor.mean, factors, factor.psi, n_threads=self.n_threads)
+
+    @cached_property
+    def latent(self) -> LatentLikelihood:
+        """Latent likelihoods of the objects under the class alone."""
+        latent = self.through(self.summary.factor.factors)
+        return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * self.gaussian[1])
+
+    @cached_property
+    def log_match(self) -> FloatArray:
+        """(n, components): log of weight times match with every component of the class, the offset not included."""
+        return self.summary.log_match(self.latent, n_threads=self.n_threads)
+
+    @cached_property
+    def log_evidence(self) -> FloatArray:
+        """(n,): log P(object | class)."""
+        return logsumexp_rows(self.log_match) - 0.5 * self.latent.offset
+
+    def take(self, rows: npt.NDArray[np.int64]) -> ObjectsUnderClass:
+        """Return some of the objects under the class, with what is known of them already."""
+        part = ObjectsUnderClass(self.objects[rows], self.summary, self.log_prior, self.n_threads)
+        gaussian, constant = self.gaussian
+        part.__dict__["gaussian"] = gaussian[rows], constant[rows]
+        part.__dict__["latent"], part.__dict__["log_match"] = self.latent[rows], self.log_match[rows]
+        if gaussian.covariance is None:
+            weight, scaled, offset = self.weighed
+            part.__dict__["weighed"] = weight[rows], scaled[rows], offset[rows]
+        return part

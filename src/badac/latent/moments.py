@@ -1,0 +1,163 @@
+"""A first factor model from moments: where the EM of `badac.latent.factor` starts.
+
+    covariance of the members, weighted, less their noise  =  factors factors' + diag psi
+
+Each member counts by how little noise it has, and what its error bars announce is taken off the diagonal. The leading
+eigenvectors, in units of noise plus psi, are the factors (principal factors). They are nested, so the models of every rank
+come from one decomposition (`Spectrum`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import eigh
+
+from badac.data.measurements import Measurements
+from badac.data.validation import BoolArray
+from badac.latent.factor import Factor, drawn_together, with_prior_member
+from badac.training import FloatArray, TrainingScales
+
+_FOR_A_GUESS = 600  # members: a spread that only serves as a weight is then known to 6 %
+_FULL = 256  # points up to which all eigenvectors cost less than the block iteration
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mean (m,), noise-free covariance (m, m), typical noise variance (m,) and effective count (m,) of a class."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    noise: FloatArray
+    count: FloatArray
+
+
+def moments(members: Measurements, scales: TrainingScales) -> Moments:
+    """Mean and covariance of the true values, the members' noise removed.
+
+    A value counts by ``v / (v + sigma^2)``, with ``v`` a first guess of the population's variance at the point: a member
+    with hopeless error bars hardly counts, and among good ones all count alike.
+    """
+    observed = members.observed
+    if members.complete:
+        variance, values = members.sigma**2, members.values
+    else:
+        variance = np.where(observed, members.sigma, 0.0) ** 2
+        values = np.where(observed, members.values, 0.0)
+    # A spread that only serves as a weight need not be known better than some of the members tell.
+    some = slice(None, None, max(1, len(values) // _FOR_A_GUESS))
+    guess = population_variance(values[some], variance[some], observed[some], scales)
+    weight = guess / (guess + variance)
+    weight *= observed
+    total = weight.sum(axis=0)
+    sums = np.einsum("ij,ij->j", weight, values)
+    mean = np.where(total > 0, sums / np.maximum(total, 1e-300), scales.centre)
+    residual = values - mean
+    residual *= weight
+    pairs = weight.T @ weight
+    # One pair of members is the least that says something of two points together.
+    covariance = residual.T @ residual / np.maximum(pairs, 0.5)
+    squared = np.maximum(np.diagonal(pairs), 1e-300)
+    noise = np.einsum("ij,ij,ij->j", weight, weight, variance) / squared
+    count = total**2 / squared
+    # The mean was estimated from the same members.
+    covariance *= np.sqrt(np.outer(*(2 * [count / np.maximum(count - 1.0, 0.5)])))
+    np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance) - noise, 0.0))
+    return Moments(mean, covariance, noise, count)
+
+
+def population_variance(
+    values: FloatArray, variance: FloatArray, observed: BoolArray, scales: TrainingScales
+) -> FloatArray:
+    """Variance (m,) of the true values at each point, from values (n, m) with noise variances (n, m).
+
+    Scoring steps for ``v`` in ``y ~ N(mean, v + sigma^2)`` from below, so that the best measured members decide first.
+    """
+    least = 1e-6 * scales.scale**2
+    guess = least
+    for _ in range(5):
+        weight = observed / (guess + variance)
+        total = np.maximum(weight.sum(axis=0), 1e-300)
+        residual = values - (weight * values).sum(axis=0) / total
+        squared = np.maximum((weight**2).sum(axis=0), 1e-300)
+        step = ((weight * residual) ** 2).sum(axis=0) - total
+        guess = np.maximum(guess + step / squared, least)
+    return np.asarray(guess)
+
+
+def seen_clearly(scales: TrainingScales, members: Measurements) -> TrainingScales:
+    """Return the scales of all training objects with a scale that hopelessly noisy objects have not blown up.
+
+    The scale of all training objects contains their noise. Where the class's own well measured members say that errors and
+    spread are much smaller, ten times what they say is enough. Points with exact members keep the scale as it is.
+    """
+    members = members[:: max(1, members.n_objects // _FOR_A_GUESS)]
+    observed = members.observed
+    variance = np.where(observed, members.sigma, 0.0) ** 2
+    values = np.where(observed, members.values, 0.0)
+    spread = population_variance(values, variance, observed, scales)
+    exact = ((variance == 0.0) & observed).any(axis=0) | ~observed.any(axis=0)
+    precision = np.divide(observed, variance, out=np.zeros_like(variance), where=variance > 0)
+    mean_precision = precision.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    typical = spread + 1.0 / np.where(exact, 1.0, mean_precision)
+    scale = np.where(exact, scales.scale, np.minimum(scales.scale, 10.0 * np.sqrt(typical)))
+    return replace(scales, scale=scale)
+
+
+def leading_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the `count` largest eigenvalues, largest first, and their eigenvectors (m, count), of a symmetric matrix.
+
+    Hundreds of points have far more directions than are asked for: there by block power iteration, whose error in a
+    direction that stands out by a factor f is f^-10.
+    """
+    m = len(matrix)
+    if m <= _FULL:
+        values, vectors = eigh(matrix, subset_by_index=[m - count, m - 1])
+        return values[::-1], vectors[:, ::-1]
+    block = np.random.default_rng(0).standard_normal((m, count + 10))
+    for _ in range(10):
+        block = np.linalg.qr(matrix @ block)[0]
+    values, turn = eigh(block.T @ matrix @ block)
+    return values[: -count - 1 : -1], (block @ turn)[:, : -count - 1 : -1]
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Nested factor models of all ranks from one eigen-decomposition of the class's moments."""
+
+    moments: Moments
+    factors: FloatArray
+    scales: TrainingScales
+
+    @classmethod
+    def of(cls, members: Measurements, scales: TrainingScales, max_rank: int) -> Spectrum:
+        found = moments(members, scales)
+        variance = np.diagonal(found.covariance)
+        psi = 0.2 * variance + 1e-9 * scales.scale**2
+        m = members.n_points
+        top = max(min(max_rank, m), 1)
+        factors = np.zeros((m, top))
+        for _ in range(3):
+            unit = np.sqrt(found.noise + psi)
+            # What is common to the points is in the off-diagonal elements: psi leaves the diagonal before the
+            # eigenvectors are taken (principal factors).
+            common = found.covariance - np.diag(np.minimum(psi, variance))
+            values, vectors = leading_eigenvectors(common / np.outer(unit, unit), top)
+            factors = unit[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+            strong = max(int((values > 2.0 * np.sqrt(m / max(found.count.max(), 1.0))).sum()), 1)
+            left = np.maximum(variance - (factors[:, :strong] ** 2).sum(axis=1), 0.0)
+            psi = 0.5 * (psi + left) + 1e-9 * scales.scale**2
+        return cls(found, factors, scales)
+
+    def factor(self, rank: int) -> Factor:
+        """Return the factor model with the `rank` strongest factors; rank 0 keeps one factor of zeros."""
+        kept = self.factors[:, : max(rank, 1)] * (rank > 0)
+        found = self.moments
+        left = np.diagonal(found.covariance) - (kept**2).sum(axis=1)
+        unit = found.noise + np.maximum(left, 0.0) + 1e-12 * self.scales.scale**2
+        seen = found.count > 0
+        share = drawn_together((left / unit)[seen], 2.0 / np.maximum(found.count[seen], 1.0))
+        psi = np.zeros_like(left)
+        psi[seen] = np.maximum(share, 0.0) * unit[seen]
+        return Factor(found.mean, kept, with_prior_member(psi, found.count, self.scales))

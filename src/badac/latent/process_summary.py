@@ -1,0 +1,122 @@
+"""A class at any points: a Gaussian process over curves, with a few widths of its remainder.
+
+At an object's points it is ``N(c , K_s)``: the mean curve there, and the covariance of the process (`badac.latent.process`)
+with its remainder widened ``s`` times, noise included. It is to curves at points of their own what
+`badac.latent.class_summary.ClassSummary` is to curves on a common grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from badac.data.validation import IntArray
+from badac.latent.process import Block, Curve, Process, covariance, scaled
+from badac.registry import registered
+from badac.training import FloatArray
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@registered("part")
+@dataclass(frozen=True, eq=False)
+class ProcessSummary:
+    """A class at any points.
+
+    Attributes
+    ----------
+    process : Process
+        What widens with the width: the remainder, and factors if they do.
+    curve : Curve
+        The mean.
+    fixed : (q, f)
+        Factors that do not widen: the uncertainty of the mean curve, and a population's own.
+    widths : tuple of s floats
+    log_shares : (s,)
+        Of the widths.
+    """
+
+    process: Process
+    curve: Curve
+    fixed: FloatArray
+    widths: tuple[float, ...]
+    log_shares: FloatArray
+    form: ClassVar[Literal["at any points"]] = "at any points"
+
+    def at_width(self, width: float) -> Process:
+        """Return the whole process with its remainder widened."""
+        wider = scaled(self.process, width)
+        return replace(wider, factors=np.hstack([self.fixed, wider.factors]))
+
+    def whitened(self, block: Block, width: float) -> Whitened:
+        """Return a block of objects as the class of this width sees them."""
+        process = self.at_width(width)
+        features = block.features(process.basis)
+        full, _, _ = covariance(process, block, features)
+        mean = self.curve.origin + features @ self.curve.coefficients
+        return Whitened.of(block, np.where(block.seen, block.values - mean, 0.0), full)
+
+
+@dataclass(frozen=True, eq=False)
+class Whitened:
+    """Residuals of a block of objects under a Gaussian, and what its Cholesky factor ``L`` makes of them.
+
+    Attributes
+    ----------
+    residual : (b, p)
+    full : (b, p, p)
+        The covariance, noise included.
+    root : (b, p, p)
+        ``L``, with ``L L' = full``.
+    white : (b, p)
+        ``L^-1 residual``.
+    log_evidence : (b,)
+        Log densities.
+    """
+
+    residual: FloatArray
+    full: FloatArray
+    root: FloatArray
+    white: FloatArray
+    log_evidence: FloatArray
+
+    @classmethod
+    def of(cls, block: Block, residual: FloatArray, full: FloatArray) -> Whitened:
+        """Factorise the covariance (b, p, p) of residuals (b, p)."""
+        root = np.asarray(np.linalg.cholesky(full), dtype=np.float64)
+        white = np.asarray(np.linalg.solve(root, residual[..., None])[..., 0], dtype=np.float64)
+        log_det = 2.0 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+        offset = (white**2).sum(axis=1) + log_det + block.seen.sum(axis=1) * _LOG_2PI
+        return cls(residual, full, root, white, -0.5 * offset)
+
+    def take(self, rows: IntArray) -> Whitened:
+        """Return some of the objects."""
+        return Whitened(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class PointsUnderClass:
+    """A block of objects with points of their own, as one class of one width sees them.
+
+    Attributes
+    ----------
+    block : Block
+    whitened : Whitened
+    log_prior : float
+        Of class and width together.
+    """
+
+    block: Block
+    whitened: Whitened
+    log_prior: float = 0.0
+
+    @property
+    def log_evidence(self) -> FloatArray:
+        """(b,): log P(object | class of this width)."""
+        return self.whitened.log_evidence
+
+    def take(self, rows: IntArray) -> PointsUnderClass:
+        """Return some of the objects under the class."""
+        return PointsUnderClass(self.block.take(rows), self.whitened.take(rows), self.log_prior)

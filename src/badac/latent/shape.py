@@ -1,0 +1,126 @@
+"""Which density the class has in its latent space: decided by the evidence of members that were held out.
+
+The candidates go from simple to rich: the Gaussian itself, mixtures of more and more components
+(`badac.latent.mixture`), and the members' own positions with a few bandwidths
+(`badac.latent.kernel_density`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from badac.latent.density import LatentDensity
+from badac.latent.kernel_density import KernelDensity
+from badac.latent.likelihood import LatentLikelihood
+from badac.latent.mixture import Mixture, averaged, deconvolve, start_mixture
+from badac.registry import registered
+from badac.training import FloatArray
+
+COMPONENTS = (2, 4, 8, 16, 32)
+MOST_COMPONENTS = 40
+_MEMBERS_PER_COMPONENT = 8
+_CURVES_UP_TO = 1000
+_TO_START_WITH = 8000
+
+
+@registered("part")
+@dataclass(frozen=True)
+class Shape:
+    """A kind of density ("gaussian", "mixture" or "curves").
+
+    Attributes
+    ----------
+    kind : str
+    n_components, copies : int
+        A mixture is the average of `copies` mixtures of `n_components` each.
+    """
+
+    kind: str
+    n_components: int = 1
+    copies: int = 1
+
+    def __str__(self) -> str:
+        return f"mixture of {self.n_components * self.copies}" if self.kind == "mixture" else self.kind
+
+    def for_members(self, count: int, chosen_with: int) -> Shape:
+        """Return the shape for a class of `count` members, chosen with fewer: components grow as the square root.
+
+        Two mixtures learned from different starts and averaged explain new objects better than one of twice the size:
+        what chance did to one of them, the other halves.
+        """
+        if self.kind != "mixture" or count <= chosen_with:
+            return self
+        more = max(min(self.n_components * np.sqrt(count / chosen_with), MOST_COMPONENTS), self.n_components)
+        return Shape("mixture", round(more), 2 if count >= 2 * chosen_with else 1)
+
+    def learn(
+        self, latent: LatentLikelihood, rng: np.random.Generator, *, max_steps: int = 8
+    ) -> LatentDensity:
+        """Learn the density from the members' latent likelihoods."""
+        if self.kind == "curves":
+            return KernelDensity.of(latent, rng)
+        if self.kind == "gaussian":
+            return Mixture.standard(latent.rank)
+        return averaged([self._learn_mixture(latent, rng, max_steps) for _ in range(self.copies)])
+
+    def _learn_mixture(self, latent: LatentLikelihood, rng: np.random.Generator, max_steps: int) -> Mixture:
+        # Far from the answer a few hundred members a component say all that the next step needs. No fewer: a start that
+        # misses the rare members' components does not find them later.
+        few = latent
+        if len(latent) > 1.25 * _TO_START_WITH:
+            few = latent[np.sort(rng.choice(len(latent), _TO_START_WITH, replace=False))]
+        mixture = deconvolve(few, start_mixture(few, self.n_components, rng), max_steps=max_steps)
+        return mixture if few is latent else deconvolve(latent, mixture, max_steps=3)
+
+
+def candidates(n_members: int, least: int = 1) -> Iterator[Shape]:
+    """Shapes with `least` components that a class of so many members can support, from simple to rich."""
+    if least == 1:
+        yield Shape("gaussian")
+    for count in COMPONENTS:
+        # A second search, at another rank, looks only at what the first one found.
+        if least <= count <= min(n_members // _MEMBERS_PER_COMPONENT, least if least > 1 else n_members):
+            yield Shape("mixture", count)
+
+
+def choose_shape(
+    members: LatentLikelihood, held_out: LatentLikelihood, rng: np.random.Generator, *, least: int = 1
+) -> tuple[Shape, dict[str, float]]:
+    """Return the shape with the largest mean held-out log evidence, and that of every shape that was tried.
+
+    A richer mixture must gain more than the standard error of its gain; two in a row that do not end the search, which
+    begins at `least` components.
+    """
+    tried: dict[str, float] = {}
+    best, best_evidence = Shape("gaussian"), np.full(len(held_out), -np.inf)
+    failures = 0
+    for shape in candidates(len(members), least):
+        evidence = shape.learn(members, rng, max_steps=6).log_evidence(held_out)
+        tried[str(shape)] = float(evidence.mean())
+        if is_better(evidence, best_evidence):
+            best, best_evidence, failures = shape, evidence, 0
+        else:
+            failures += 1
+            if failures == 2:
+                break
+    if 4 <= len(members) <= _CURVES_UP_TO:
+        shape = Shape("curves")
+        evidence = shape.learn(members, rng).log_evidence(held_out)
+        tried[str(shape)] = float(evidence.mean())
+        if is_better(evidence, best_evidence):
+            best = shape
+    return best, tried
+
+
+def is_better(evidence: FloatArray, than: FloatArray) -> bool:
+    """Whether held-out members (n,) gain more than the standard error of their gain (the one-standard-error rule).
+
+    Anything is better than an empty array, or than -inf.
+    """
+    if not than.size or not np.isfinite(than).all():
+        return True
+    gain = evidence - than
+    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))

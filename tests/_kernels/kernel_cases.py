@@ -1,0 +1,255 @@
+"""The table of all kernels: arguments to run each with, and how closely another backend must follow the definition.
+
+Tests and ``benchmarks/kernels.py`` go through it. A row makes the arguments of a kernel, as a `Backend` takes them, for given
+sizes: `sizes` are small and odd, for agreement; `busy` is enough for several blocks and the benchmark; `long` takes the core
+some seconds, for Ctrl-C. A kernel that is not here fails a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from badac._kernels import Backend
+from badac._kernels.arguments import Pairs
+from badac._kernels.hypotheses import Filtering
+from badac._kernels.latent import GROUP, Components, Near, pack
+from badac._kernels.widths import WidePoints
+from badac.noise import Outliers, Student
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    make: Callable[..., Arguments]
+    sizes: Sequence[tuple[int, ...]]
+    busy: tuple[int, ...]
+    long: tuple[int, ...]
+    rtol: float
+    atol: float
+
+
+def kernels() -> list[str]:
+    """The names of the kernels of a backend."""
+    return [field.name for field in fields(Backend) if field.name != "name"]
+
+
+def run(backend: Backend, kernel: str, arguments: Arguments, n_threads: int = 1) -> list[np.ndarray]:
+    """Everything that a kernel returns or writes, one array after the other. The arguments stay as they are."""
+    own = deepcopy(arguments)
+    found = _flat(getattr(backend, kernel)(**own, n_threads=n_threads))
+    return [*found, own["near"].flags] if "near" in own else found
+
+
+def _flat(result: Any) -> list[np.ndarray]:
+    return [result] if isinstance(result, np.ndarray) else [array for part in result for array in _flat(part)]
+
+
+def assert_follows(backend: Backend, definition: Backend, kernel: str, size: tuple[int, ...]) -> None:
+    """Hold one kernel of a backend to the definition."""
+    row = TABLE[kernel]
+    arguments = row.make(*size)
+    for found, expected in zip(
+        run(backend, kernel, arguments), run(definition, kernel, arguments), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=row.rtol, atol=row.atol, err_msg=f"{kernel} {size}")
+
+
+def _pairs(n: int, k: int, m: int) -> Pairs:
+    """Smooth curves and noisy copies of them, some points missing, some curves without weight, some left out."""
+    rng = np.random.default_rng([n, k, m])
+    y = np.sin(rng.uniform(1.0, 9.0, (k, 1)) * np.linspace(0.0, 1.0, m)) + 0.1 * rng.standard_normal((k, m))
+    d = y[rng.integers(0, k, n)] + 0.2 * rng.standard_normal((n, m))
+    d[rng.random((n, m)) < 0.05] = np.nan
+    pairs = Pairs.of(d, rng.uniform(0.05, 0.2, (n, m)), y, rng.uniform(0.05, 0.2, (k if k % 2 else 1, m)))
+    if k < 4:
+        return pairs
+    weights = np.log(rng.dirichlet(np.ones(k)))
+    weights[3] = -np.inf
+    return pairs.weighed(weights, np.where(np.arange(n) % 3, np.arange(n) % k, -1))
+
+
+def _of_pairs(n: int, k: int, m: int) -> Arguments:
+    return {"pairs": _pairs(n, k, m)}
+
+
+def _all_matter(n: int, k: int, m: int) -> Arguments:
+    """As `_of_pairs`, without weights; if there are many curves they are all alike, so that none can be given up."""
+    if k < 1000:
+        return {
+            "pairs": Pairs.of(*(getattr(_pairs(n, k, m), name) for name in ("d", "d_sigma", "y", "y_sigma")))
+        }
+    return {"pairs": Pairs.of(np.zeros((n, m)), np.ones((1, m)), np.zeros((k, m)), np.ones((k, m)))}
+
+
+def _mixture(n: int, k: int, m: int) -> Arguments:
+    noise = (Outliers(0.2, 5.0), Outliers(1e-4, 100.0))[m % 2]
+    log_share, scale = noise.gaussian_scales()
+    return {**_all_matter(n, k, m), "log_share": log_share, "scale": scale}
+
+
+def _packed(rng: np.random.Generator, count: int, r: int) -> np.ndarray:
+    """Positive definite matrices (count, p), packed; a few of them, repeated, if there are very many."""
+    wide = rng.standard_normal((min(count, 64), r, r + 2))
+    return np.resize(pack(wide @ wide.transpose(0, 2, 1) + 0.1 * np.eye(r)), (count, r * (r + 1) // 2))
+
+
+def _latent(n: int, k: int, r: int) -> Arguments:
+    rng = np.random.default_rng([n, k, r])
+    return {
+        "precision": _packed(rng, n, r),
+        "shift": 3.0 * rng.standard_normal((n, r)),
+        "components": Components(_packed(rng, k, r), rng.standard_normal((k, r)), np.linspace(-1.0, 1.0, k)),
+    }
+
+
+def _posterior(n: int, r: int) -> Arguments:
+    given = _latent(n if n < 1e5 else 1, 1, r)
+    own = given.pop("components")
+    if n >= 1e5:  # pages of zeros take no memory
+        given = {"precision": np.zeros((n, own.precision.shape[1])), "shift": np.zeros((n, r))}
+    return {**given, "component_precision": own.precision[0], "component_shift": own.shift[0]}
+
+
+def _step(n: int, k: int, r: int, refresh: int) -> Arguments:
+    flags = np.random.default_rng(1).random((-(-n // GROUP), k)) < 0.7
+    flags[:, 0] = True
+    return {**_latent(n, k, r), "near": Near(flags, bool(refresh), 1e-3)}
+
+
+def _left_out(n: int, k: int, r: int) -> Arguments:
+    rng = np.random.default_rng(2)
+    return {**_latent(n, k, r), "means": rng.standard_normal((k, r)), "count": rng.uniform(1.0, 5.0, k)}
+
+
+def _points(n: int, m: int) -> Arguments:
+    if n * m > 1e8:  # pages of zeros take no memory
+        return {"values": np.zeros((n, m)), "sigma": np.zeros((n, m)), "mean": np.zeros(m), "psi": np.ones(m)}
+    rng = np.random.default_rng([n, m])
+    values, sigma = rng.standard_normal((n, m)), rng.uniform(0.1, 2.0, (n, m)) * 10.0 ** rng.integers(-3, 3)
+    gone = rng.random((n, m)) < 0.3
+    values[gone], sigma[gone] = np.nan, np.inf
+    psi = np.where(rng.random(m) < 0.5, 0.0, 0.3)
+    return {"values": values, "sigma": sigma, "mean": rng.standard_normal(m), "psi": psi}
+
+
+def _without(n: int, all_of_them: int, columns: int, rest: int) -> Arguments:
+    rng = np.random.default_rng([n, columns])
+    amplitude = rng.uniform(0.0, 2.0, (n, columns))
+    amplitude[:, 0] = 0.0
+    return {
+        "precision": _packed(rng, n, all_of_them),
+        "shift": 4.0 * rng.standard_normal((n, all_of_them)),
+        "offset": rng.standard_normal(n),
+        "amplitude": amplitude,
+        "chosen": np.resize(rng.permutation(all_of_them), columns + rest),
+    }
+
+
+def _bumps(n: int, m: int, r: int, asked: int) -> Arguments:
+    """Bumps of three points, one that is the class's own factor, and an empty one; half of the first object is missing."""
+    rng = np.random.default_rng([n, m, r])
+    factors, weight = rng.standard_normal((m, r)), rng.uniform(0.5, 3.0, (n, m))
+    weight[0, m // 2 :] = 0.0
+    scaled = weight * rng.standard_normal((n, m))
+    shapes = np.zeros((m, m + 2))
+    for place in range(m):
+        near = slice(max(0, place - 1), place + 2)
+        shapes[near, place] = rng.uniform(0.2, 1.0, shapes[near, place].size)
+    shapes[:, m] = factors[:, 0]
+    through = Filtering(
+        weight,
+        scaled,
+        factors,
+        weight @ pack(factors[:, :, None] * factors[:, None, :]),
+        scaled @ factors,
+        which=rng.integers(0, 4, (n, asked)),
+        component_precision=_packed(rng, 4, r),
+        component_shift=rng.standard_normal((4, r)),
+    )
+    return {"through": through, "shapes": shapes}
+
+
+def _bump_average(*size: int) -> Arguments:
+    return {**_bumps(*size), "shrink": 0.9}
+
+
+def _wide(n: int, m: int, r: int) -> WidePoints:
+    rng = np.random.default_rng([n, m, r])
+    noise = (Outliers(0.2, 5.0), Outliers(1e-4, 100.0), Student(3.0))[m % 3]
+    sigma, factors = rng.uniform(0.2, 0.6, (n, m)), rng.standard_normal((m, r))
+    residual = rng.standard_normal((n, r)) @ factors.T + 0.5 * rng.standard_t(2.0, (n, m))
+    if n > 2:
+        residual[1, 0], sigma[1, 0] = np.nan, np.inf
+        residual[2], sigma[2] = np.nan, np.inf
+    return WidePoints(residual, sigma, factors, rng.uniform(0.0, 0.1, m), *noise.gaussian_scales())
+
+
+def _likelihood(n: int, m: int, r: int, positions: int) -> Arguments:
+    drawn = np.random.default_rng(1).standard_normal((n, positions, r))
+    return {"points": _wide(n, m, r), "positions": drawn}
+
+
+def _posterior_of_widths(n: int, m: int, r: int, max_steps: int) -> Arguments:
+    # No tolerance: all go on to the last step, whatever rounding says about having settled.
+    return {"points": _wide(n, m, r), "max_steps": max_steps, "tolerance": 0.0}
+
+
+_PAIRS = [(1, 1, 1), (3, 33, 8), (20, 101, 37), (66, 300, 31), (80, 701, 30)]
+_LATENT = [(1, 1, 1), (5, 3, 2), (17, 4, 6), (9, 2, 12), (6, 3, 15), (4, 2, 33), (3, 2, 49)]
+_BUMPS = [(1, 6, 1, 1), (13, 30, 4, 2), (6, 40, 14, 2), (5, 20, 3, 3)]
+_WIDTHS = [(1, 1, 1), (7, 5, 2), (9, 100, 8), (4, 33, 13), (5, 7, 3), (5, 8, 49)]
+
+TABLE: dict[str, Row] = {
+    "pair_log_match": Row(_all_matter, _PAIRS, (1500, 900, 30), (3000, 20_000, 100), 1e-11, 1e-11),
+    "pair_logsumexp": Row(_of_pairs, _PAIRS, (1500, 900, 30), (20_000, 20_001, 100), 2e-9, 1e-11),
+    "mixture_logsumexp": Row(_mixture, _PAIRS, (300, 901, 30), (2000, 4000, 100), 1e-9, 1e-5),
+    "latent_log_match": Row(_latent, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
+    "latent_log_evidence": Row(_latent, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
+    "latent_posterior": Row(
+        _posterior, [(n, r) for n, _, r in _LATENT], (3000, 8), (100_000, 47), 1e-9, 1e-10
+    ),
+    "latent_step": Row(
+        _step,
+        [(*size, refresh) for size in _LATENT for refresh in (0, 1)],
+        (3000, 20, 8, 1),
+        (3000, 400, 40, 1),
+        1e-9,
+        1e-9,
+    ),
+    "latent_left_out": Row(_left_out, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
+    "weigh_points": Row(
+        _points, [(1, 1), (3, 7), (5, 16), (2, 101)], (3000, 100), (2_000_000, 100), 1e-12, 1e-9
+    ),
+    "latent_without": Row(
+        _without,
+        [(1, 1, 1, 0), (7, 5, 3, 2), (9, 14, 4, 6), (5, 30, 23, 0), (3, 99, 90, 9)],
+        (3000, 30, 23, 6),
+        (60_000, 1, 95, 1),
+        1e-8,
+        1e-8,
+    ),
+    "bump_ratios": Row(_bumps, _BUMPS, (700, 40, 6, 2), (15_000, 300, 40, 2), 1e-8, 1e-8),
+    "bump_average": Row(_bump_average, _BUMPS, (700, 40, 6, 2), (15_000, 300, 40, 2), 1e-8, 1e-8),
+    "widths_log_likelihood": Row(
+        _likelihood,
+        [(*size, 11) for size in _WIDTHS],
+        (500, 34, 5, 16),
+        (4000, 101, 8, 300),
+        1e-9,
+        1e-9,
+    ),
+    "widths_posterior": Row(
+        _posterior_of_widths,
+        [(*size, 9) for size in _WIDTHS],
+        (500, 34, 5, 9),
+        (1000, 101, 20, 400),
+        1e-8,
+        1e-9,
+    ),
+}

@@ -1,0 +1,129 @@
+"""Every kernel of the table: agreement with its definition, threads, Ctrl-C, and systems that give no thread."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernel_cases import TABLE, assert_follows, kernels, run
+
+from badac._kernels import COMPILED, NUMPY, Backend
+
+LINUX = sys.platform == "linux"
+
+
+@pytest.fixture
+def core() -> Backend:
+    if COMPILED is None:
+        pytest.skip("the core is not built here")
+    return COMPILED
+
+
+def test_every_kernel_is_in_the_table() -> None:
+    assert sorted(TABLE) == sorted(kernels())
+
+
+@pytest.mark.parametrize("kernel", TABLE)
+def test_the_core_follows_the_definition(kernel: str, core: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    from badac._kernels.compiled import levels
+
+    for level in levels():
+        monkeypatch.setenv("BADAC_SIMD", level)
+        for size in TABLE[kernel].sizes:
+            assert_follows(core, NUMPY, kernel, size)
+
+
+@pytest.mark.parametrize("kernel", TABLE)
+def test_threads_do_not_change_a_bit(kernel: str, core: Backend) -> None:
+    row = TABLE[kernel]
+    for size in (row.sizes[1], row.busy):
+        arguments = row.make(*size)
+        alone = run(core, kernel, arguments)
+        for n_threads in (2, 3, 7):
+            for found, expected in zip(run(core, kernel, arguments, n_threads), alone, strict=True):
+                np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("backend", [NUMPY, COMPILED], ids=["definition", "core"])
+@pytest.mark.parametrize("kernel", TABLE)
+def test_no_threads_at_all_are_refused(kernel: str, backend: Backend | None) -> None:
+    if backend is None:
+        pytest.skip("the core is not built here")
+    with pytest.raises(ValueError, match="`n_threads` must be at least 1: got 0"):
+        run(backend, kernel, TABLE[kernel].make(*TABLE[kernel].sizes[1]), n_threads=0)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("kernel", TABLE)
+def test_ctrl_c_stops_a_long_call(kernel: str, core: Backend) -> None:
+    """Seconds of work, stopped after some tenths of one; until then it runs on as many threads as were asked for."""
+    arguments = TABLE[kernel].make(*TABLE[kernel].long)
+    for n_threads in (1, 2):
+        running = []
+
+        def stop(running: list[int] = running) -> None:
+            running.append(_threads())
+            signal.raise_signal(signal.SIGINT)
+
+        before = _threads()
+        timer = threading.Timer(0.3, stop)
+        timer.start()
+        start = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            getattr(core, kernel)(**arguments, n_threads=n_threads)
+        assert time.perf_counter() - start < 0.3 + 0.5
+        timer.join()
+        if LINUX:
+            assert running == [before + n_threads]  # the timer's own is one of them
+
+
+def _threads() -> int:
+    return len(os.listdir("/proc/self/task")) if LINUX else 0
+
+
+@pytest.mark.skipif(not LINUX, reason="limits the address space, which only Linux heeds")
+@pytest.mark.usefixtures("core")
+def test_a_system_without_threads_to_give() -> None:
+    """A stack of 256 MB fits no more once the address space is limited: threads cannot start, and the work is done."""
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    if hard != resource.RLIM_INFINITY and hard < 256 << 20:
+        pytest.skip(f"stacks may not be larger than {hard} bytes here")
+    code = f"""
+import resource, sys, threading
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import numpy as np
+from kernel_cases import TABLE, run
+from badac._kernels import COMPILED
+cases = {{name: row.make(*row.busy) for name, row in TABLE.items()}}
+alone = {{name: run(COMPILED, name, case) for name, case in cases.items()}}
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+for room in (200, 400):  # MB: for no thread, for one of three
+    resource.setrlimit(resource.RLIMIT_AS, (size + (room << 20), hard))
+    for name, case in cases.items():
+        for found, expected in zip(run(COMPILED, name, case, 4), alone[name], strict=True):
+            np.testing.assert_array_equal(found, expected)
+    try:
+        for _ in range(3):
+            threading.Thread(target=threading.Event().wait, daemon=True).start()
+            print("started")
+    except RuntimeError:
+        print("refused")
+"""
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -s 262144 && exec "$0" "$@"', sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["refused", "started", "refused"]
