@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from badac.data import (
     refuse_without_errors,
     write_table,
 )
+from badac.data.catalogue import Catalogue
 from badac.data.files import TableFileError, read_batches
 from badac.data.measurements import Measurements
 
@@ -225,6 +227,14 @@ def test_a_table_without_rows_has_columns(stars: Any) -> None:
     """Engines ask so what will come out."""
     assert from_wide(stars[:0]).features == ("g",)
     assert from_wide(stars[:0], errors="none").objects.shape == (0, 2)
+
+
+def test_catalogues_one_after_the_other(stars: Any) -> None:
+    found = from_wide(stars)
+    both = Catalogue.together([found[:2], found[2:]])
+    assert both.ids.tolist() == ["a", "b", "c"] and both.carried["ra"].tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="'ra' has 3 for 2"):
+        replace(found[:2], carried=found.carried)
 
 
 def test_reading_changes_nothing(stars: Any) -> None:

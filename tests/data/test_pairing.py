@@ -49,6 +49,10 @@ def test_a_value_whose_name_has_a_mark() -> None:
     ]
 
 
+def test_a_quantity_with_sigma_inside_is_no_stray() -> None:
+    assert pair_columns(["parallax", "parallax_error", "astrometric_sigma5d_max"]).checked().stray == ()
+
+
 def test_displacements_are_errors_only_if_most_values_have_one() -> None:
     assert pairs("g", "r", "dg", "dr") == ["g with dg", "r with dr"]
     assert pairs("x", "dx", "y", "z", "t", "w") == []

@@ -91,7 +91,7 @@ def test_one_error_for_a_whole_spectrum_and_sentinels() -> None:
     assert found.objects.sigma[1].tolist() == [0.2] * 4
     assert not found.objects.observed[0, 2]
     assert "1 column left out: vectors that are neither values nor errors (sky)" in str(found.losses)
-    assert found.kind == "grid curve" and found.objects.at is None
+    assert found.objects.at is None
 
 
 @pytest.mark.parametrize(
@@ -170,3 +170,32 @@ def test_spectra_can_be_learned(rng: np.random.Generator) -> None:
     found = from_table(frame)
     model = BADACClassifier(random_state=0, anomaly="tophat").fit(found.objects, np.repeat([0, 1], 20))
     assert (model.predict(from_frame(frame)) == np.repeat([0, 1], 20)).mean() > 0.9
+
+
+def test_short_vectors_are_values_of_their_own() -> None:
+    frame = pandas.DataFrame({"PSFMAG": [np.arange(5.0)] * 2, "PSFMAGERR": [np.full(5, 0.1)] * 2})
+    found = from_table(frame)
+    assert found.kind == "catalogue" and found.features[1] == "PSFMAG[1]" and found.objects.band is None
+
+
+def test_a_vector_beside_single_values_is_left_out() -> None:
+    frame = pandas.DataFrame({"g": [1.0, 2.0], "g_err": 0.1, "covariance": [np.eye(2).ravel()] * 2})
+    found = from_table(frame)
+    assert found.features == ("g",)
+    assert "1 column left out: vectors in a table of single values (covariance)" in str(found.losses)
+    assert from_frame(frame).n_points == 1
+
+
+@pytest.mark.parametrize("where", ["image", "table"])
+def test_wavelengths_in_an_extension_of_their_own(where: str, tmp_path: Path) -> None:
+    fits = pytest.importorskip("astropy.io.fits")
+    table = pytest.importorskip("astropy.table").Table
+    spectra = fits.table_to_hdu(table({"flux": np.ones((2, 9)), "ivar": np.ones((2, 9))}))
+    axis = np.linspace(3.5, 3.9, 9)
+    other = (
+        fits.ImageHDU(axis, name="LOGLAM") if where == "image" else fits.table_to_hdu(table({"loglam": axis}))
+    )
+    fits.HDUList([fits.PrimaryHDU(), spectra, other]).writeto(tmp_path / "t.fits")
+    found = read(tmp_path / "t.fits")
+    assert found.kind == "spectrum"
+    np.testing.assert_allclose(found.objects.at, 10**axis)

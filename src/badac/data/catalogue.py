@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.losses import Losses
-from badac.data.measurements import Measurements
+from badac.data.measurements import Measurements, concatenate
 
 KINDS = ("catalogue", "grid curve", "light curve", "spectrum", "counts")
 """Unlike columns; one quantity at common points; at times; at wavelengths; numbers of events."""
@@ -76,8 +76,32 @@ class Catalogue:
     units: Mapping[str, str] = field(default_factory=dict)
     carried: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name, column in self.carried.items():
+            if len(column) != len(self):
+                raise ValueError(
+                    f"`carried` must have a row for each object: {name!r} has {len(column)} for {len(self)}."
+                )
+
     def __len__(self) -> int:
         return self.objects.n_objects
+
+    @classmethod
+    def together(cls, parts: Sequence[Catalogue]) -> Catalogue:
+        """Return the objects of several catalogues of one kind, one after the other; what all of them carry is carried."""
+        first = parts[0]
+        labels = [part.label for part in parts if part.label is not None]
+        return replace(
+            first,
+            objects=concatenate([part.objects for part in parts]),
+            ids=np.concatenate([part.ids for part in parts]),
+            label=np.concatenate(labels) if len(labels) == len(parts) else None,
+            carried={
+                name: np.concatenate([part.carried[name] for part in parts])
+                for name in first.carried
+                if all(name in part.carried for part in parts)
+            },
+        )
 
     def __getitem__(self, rows: Any) -> Catalogue:
         """Select objects by a slice, a mask or an array of integers."""

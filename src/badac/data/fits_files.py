@@ -39,6 +39,12 @@ def read_fits(path: str | os.PathLike[str]) -> Any:
         axis = [name for name in frame.columns if is_axis(str(name))]
         if _is_one_spectrum(frame, axis):
             return _one_object(frame, Path(path).name.partition(".")[0])
+        if len(tables) > 1:
+            others = ", ".join(hdu.name or "one without a name" for hdu in tables[1:])
+            frame.attrs["notes"] = (
+                *frame.attrs["notes"],
+                f"only the first table of the file was read; others: {others}",
+            )
         length = _vector_length(frame)
         if length and not axis:
             coordinates = _other_axis(images, tables[1:], length)

@@ -331,7 +331,10 @@ def _looks_like_error(name: str, styles: Counter[tuple[str, str, bool]]) -> bool
     """Whether an unpaired column looks like an error: by a sure mark, or by the mark that most errors of the table have."""
     for reading in readings(name):
         mark = reading.mark
-        if mark.sure and (not reading.glued or (mark.text in ("err", "error") and reading.place == "end")):
+        at_end = mark.text in ("err", "error") and reading.place == "end"
+        # Inside a name sigma is often a quantity of its own: astrometric_sigma5d_max.
+        plain = not reading.glued and (reading.place != "inside" or "sig" not in mark.text)
+        if mark.sure and (plain or at_end):
             return True
         if mark.text != "d" and 2 * styles[reading.style] > styles.total():
             return True

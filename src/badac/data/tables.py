@@ -8,7 +8,7 @@ names, labels and other columns that are to travel along, see `badac.data.readin
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from badac.data.cells import read_cells
@@ -18,7 +18,7 @@ from badac.data.frames import as_frame
 from badac.data.measurements import Measurements
 from badac.data.pairing import Pair, Pairing, pair_columns
 from badac.data.quantities import units_in
-from badac.data.vectors import from_vectors, vector_columns
+from badac.data.vectors import are_objects, from_vectors, vector_columns
 from badac.data.wide import checked_names
 
 __all__ = ["TableWarning", "as_frame", "from_astropy", "from_frame", "has_error_columns", "value_columns"]
@@ -66,7 +66,8 @@ def from_frame(frame: Any, *, suffix: str = "_err", at: Any = None, **said: Unpa
     """
     frame, meant = as_frame(frame), Conventions.of(**said)
     names = checked_names(frame)
-    if vector_columns(frame):
+    vectors = vector_columns(frame)
+    if vectors and are_objects(frame, vectors, meant):
         return from_vectors(frame, columns={"label": None}, **said).objects
     pairing = _pairing(names, suffix, meant.pair).typed(frame)
     if meant.errors == "none" or not pairing.checked().pairs:
@@ -81,6 +82,7 @@ def from_frame(frame: Any, *, suffix: str = "_err", at: Any = None, **said: Unpa
             f"values are exact with pair=['{lonely[0]}='], or drop the column from the table (labels and identifiers are not "
             "values)."
         )
+    _check_units(units_in(frame), pairing.pairs)
     cells = read_cells(frame, pairing.pairs, meant)
     for note in cells.losses.notes:
         warnings.warn(note, TableWarning, stacklevel=2)
@@ -93,14 +95,16 @@ def from_astropy(table: Any, *, suffix: str = "_err", at: Any = None, **said: Un
     An error column is converted to the unit of its value column; one that has a unit where the other has none is an
     error.
     """
-    units = units_in(table)
-    for pair in _pairing([str(name) for name in table.colnames], suffix, Conventions.of(**said).pair).pairs:
+    return from_frame(as_frame(table), suffix=suffix, at=at, **said)
+
+
+def _check_units(units: Mapping[str, str], pairs: Sequence[Pair]) -> None:
+    for pair in pairs:
         if pair.error is not None and pair.kind == "sigma" and (pair.value in units) != (pair.error in units):
             raise ValueError(
                 f"Columns {pair.value!r} and {pair.error!r} must both have a unit, or neither: got "
                 f"{units.get(pair.value, 'none')} and {units.get(pair.error, 'none')}."
             )
-    return from_frame(as_frame(table), suffix=suffix, at=at, **said)
 
 
 def _pairing(names: Sequence[str], suffix: str, pair: Sequence[str]) -> Pairing:

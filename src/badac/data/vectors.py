@@ -27,6 +27,9 @@ from badac.data.quantities import units_in
 from badac.data.rows import labelled, row_names
 from badac.data.validation import FloatArray
 
+FEWEST_OF_A_CURVE = 8
+"""So many numbers of one name are points of a curve; fewer are values of their own: WISE and Spitzer have four bands."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Arm:
@@ -52,6 +55,15 @@ def vector_columns(frame: Any) -> list[str]:
             if len(filled) and isinstance(filled.iloc[0], np.ndarray | list | tuple):
                 found.append(str(name))
     return found
+
+
+def are_objects(frame: Any, vectors: Sequence[str], said: Conventions) -> bool:
+    """Whether the vectors of a table are its objects' measurements, rather than something beside single values with errors."""
+    names = [str(name) for name in frame.columns]
+    found = pair_columns(names, said.pair).pairs
+    return any(pair.value in vectors for pair in found) or not any(
+        pair.value not in vectors for pair in found
+    )
 
 
 def from_vectors(
@@ -211,11 +223,10 @@ def _catalogue(frame: Any, arms: Sequence[_Arm], axis: str, said: Conventions) -
         at = np.concatenate(ats if all(one.ndim == 1 for one in ats) else whole, axis=-1)
         if at.ndim == 2:
             values = np.where(np.isnan(at), np.nan, values)
-    band = (
-        np.repeat(np.arange(len(arms)), [arm.cells.values.shape[1] for arm in arms])
-        if len(arms) > 1
-        else None
-    )
+    widths = [arm.cells.values.shape[1] for arm in arms]
+    single = not axis and max(widths) < FEWEST_OF_A_CURVE
+    several = len(arms) > 1 and not single
+    band = np.repeat(np.arange(len(arms)), widths) if several else None
     losses = Losses(notes=tuple(frame.attrs.get("notes", ())))
     for arm in arms:
         losses = losses.merged(arm.cells.losses)
@@ -240,8 +251,9 @@ def _catalogue(frame: Any, arms: Sequence[_Arm], axis: str, said: Conventions) -
         None,
         f"table of vectors, one row per object: {said_pairs}{where}{' (logarithm undone)' if logarithm else ''}",
         losses,
-        bands=tuple(arm.name for arm in arms) if len(arms) > 1 else (),
-        kind=kind,
+        bands=tuple(arm.name for arm in arms) if several else (),
+        features=() if not single else tuple(name for arm in arms for name in arm.cells.names),
+        kind="catalogue" if single else kind,
         axis=Axis(
             "wavelength" if logarithm else (along if along != "at" else ""), "Angstrom" if logarithm else unit
         ),

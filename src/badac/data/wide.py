@@ -26,12 +26,10 @@ from badac.data.measurements import Measurements
 from badac.data.pairing import Pair, Pairing, pair_columns
 from badac.data.quantities import units_in
 from badac.data.rows import labelled, names_of, row_names
-from badac.data.vectors import from_vectors, vector_columns
+from badac.data.vectors import FEWEST_OF_A_CURVE, are_objects, from_vectors, vector_columns
 
 MOST_ABSENT = 1 / 3
 """Share of a model's columns that a new table may lack: with more missing, p-values compare unlike with unlike."""
-_CURVE = 8
-"""So many columns of one name and a number are points of a curve; WISE and Spitzer have four bands."""
 
 
 def from_wide(
@@ -75,8 +73,11 @@ def from_wide(
     frame, meant = as_frame(frame), Conventions.of(**said)
     names = checked_names(frame)
     given = dict(columns or {})
-    if vector_columns(frame):
+    vectors = vector_columns(frame)
+    if vectors and features is None and are_objects(frame, vectors, meant):
         return from_vectors(frame, columns=columns, **said)
+    names = [name for name in names if name not in vectors]
+    frame = frame[names] if vectors else frame
     check_overrides(names, given, ("object", "label"))
     roles = {role: given[role] if role in given else find(names, role) for role in ("object", "label")}
     special = {name for name in roles.values() if name is not None}
@@ -84,6 +85,7 @@ def from_wide(
     if meant.errors != "none":
         pairing.checked()
     losses = Losses(notes=tuple(frame.attrs.get("notes", ())))
+    losses = losses.and_also("columns", len(vectors), "vectors in a table of single values", vectors)
     wanted, losses = _wanted(frame, pairing, features, meant, losses)
     cells = read_cells(frame, wanted, meant, units)
     if meant.errors != "none":
@@ -271,5 +273,5 @@ def _kind(objects: Measurements, features: Sequence[str]) -> str:
         if seen.size and (seen >= 0).all() and (seen == np.round(seen)).all() and seen.max() > 1:
             return "counts"
     stems = {re.sub(r"\d+(\.\d+)?", "#", name, count=1) for name in features}
-    numbered = len(features) >= _CURVE and len(stems) == 1 and "#" in next(iter(stems))
+    numbered = len(features) >= FEWEST_OF_A_CURVE and len(stems) == 1 and "#" in next(iter(stems))
     return "grid curve" if numbered or objects.at is not None else "catalogue"

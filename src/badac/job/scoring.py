@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data import Catalogue
-from badac.data.measurements import concatenate
 from badac.estimators import BADACClassifier
 from badac.ranking import Ranking, strangest_first
 from badac.verdicts import Verdicts
@@ -46,11 +45,7 @@ def strangest(
     found, scores = batch[top], score[top]
     if kept is not None:
         before, earlier = kept
-        found = replace(
-            before,
-            objects=concatenate([before.objects, found.objects]),
-            ids=np.concatenate([before.ids, found.ids]),
-        )
+        found = Catalogue.together([before, replace(found, label=None)])
         scores = np.concatenate([earlier, scores])
         order = strangest_first(scores)[:n]
         found, scores = found[order], scores[order]
