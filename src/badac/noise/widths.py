@@ -3,8 +3,9 @@
     P(d | y) = sum_s share_s N(d ; y , (width_s sigma)^2)
 
 Any noise that is symmetric and peaks at the truth is close to such a mixture (Laplace errors are one exactly; Andrews &
-Mallows 1974). `stand_in` finds it from draws, by EM (Dempster, Laird & Rubin 1977). The evidence of a class under noise of the user's own is that noise's alone (`badac.noise.kinds`); the
-stand-in is for those who compare two hypotheses with the same noise, where what it misses cancels: the anomaly's.
+Mallows 1974). `stand_in` finds it from draws, by EM (Dempster, Laird & Rubin 1977). The evidence of a class under noise of the
+user's own is that noise's alone (`badac.noise.kinds`); the stand-in is for those who compare two hypotheses with the same noise,
+where what it misses cancels: the anomaly's.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from badac.noise.model import FloatArray, IntArray, Noise, needs_sigma
 from badac.noise.scales import draw_scales, scales_given_truth, scales_log_match, scales_log_mixture
 from badac.registry import registered
 
-# Where the EM begins, in root mean squares of the draws; seven are enough for Laplace and Student-t (tests/noise/test_widths.py).
+# Where the EM begins, in root mean squares of the draws: seven do for Laplace and Student-t (tests/noise/test_widths.py).
 _FIRST_WIDTHS = np.geomspace(1.0 / 8.0, 8.0, 7)
 _FINEST = 0.05
 _DRAWS = 20_000
