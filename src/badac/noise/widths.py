@@ -4,7 +4,7 @@
 
 Any noise that is symmetric and peaks at the truth is close to such a mixture (Laplace errors are one exactly; Andrews &
 Mallows 1974). `stand_in` finds it from draws, by EM (Dempster, Laird & Rubin 1977). The evidence of a class under noise of the
-user's own is that noise's alone (`badac.noise.kinds`); the stand-in is for those who compare two hypotheses with the same noise,
+user's own is that noise's alone (`badac.noise.kinds`); the stand-in is for those who compare hypotheses with the same noise,
 where what it misses cancels: the anomaly's.
 """
 
