@@ -7,7 +7,7 @@ import pytest
 
 from badac import BADACClassifier, Measurements
 from badac.noise import AutoNoise, Correlated, Gaussian, Outliers, PerClass, Student
-from badac.noise.scales import draw_scales, scales_log_match
+from badac.noise.scales import MixtureOfWidths
 from badac.noise_learning import compare_families, learn_noise
 
 AT = np.linspace(0.0, 1.0, 40)
@@ -131,7 +131,7 @@ def test_nothing_observed_teaches_nothing():
 
 
 @dataclass(frozen=True)
-class Wrecked:
+class Wrecked(MixtureOfWidths):
     """Learnable noise of a user's own: bad points ten times as wide, of an unknown share."""
 
     share: float | None = None
@@ -142,12 +142,6 @@ class Wrecked:
 
     def gaussian_scales(self):
         return np.log([1.0 - self.share, self.share]), np.array([1.0, 10.0])
-
-    def log_match(self, objects, curves):
-        return scales_log_match(self, objects, curves)
-
-    def draw(self, truth, like, rng):
-        return draw_scales(truth, like, *self.gaussian_scales(), rng)
 
     def initial(self):
         return Wrecked(0.1)

@@ -186,7 +186,7 @@ class LearnableWidths(LearnableNoise, ScaleMixture, Protocol):
 
 
 @runtime_checkable
-class NoiseChoice(Protocol):
+class OpenFamily(Protocol):
     """Noise whose family is open too."""
 
     def families(self) -> dict[str, Noise]:

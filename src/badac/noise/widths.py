@@ -4,8 +4,8 @@
 
 Any noise that is symmetric and peaks at the truth is close to such a mixture (Laplace errors are one exactly; Andrews &
 Mallows 1974). `stand_in` finds it from draws, by EM (Dempster, Laird & Rubin 1977). The evidence of a class under noise of the
-user's own is that noise's alone (`badac.noise.kinds`); the stand-in is for those who compare hypotheses with the same noise,
-where what it misses cancels: the anomaly's.
+user's own is that noise's alone (`badac.noise.kinds`); the stand-in is for those who compare two hypotheses with the same
+noise, where what it misses cancels: the anomaly's.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from scipy.special import logsumexp
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import Gaussian
 from badac.noise.kinds import NoiseKind, kind_of
-from badac.noise.model import FloatArray, IntArray, Noise, needs_sigma
-from badac.noise.scales import draw_scales, scales_given_truth, scales_log_match, scales_log_mixture
+from badac.noise.model import FloatArray, Noise, needs_sigma
+from badac.noise.scales import MixtureOfWidths
 from badac.registry import registered
 
-# Where the EM begins, in root mean squares of the draws: seven do for Laplace and Student-t (tests/noise/test_widths.py).
+# Where the EM begins, in root mean squares of the draws; seven do for Laplace and Student-t (tests/noise/test_widths.py).
 _FIRST_WIDTHS = np.geomspace(1.0 / 8.0, 8.0, 7)
 _FINEST = 0.05
 _DRAWS = 20_000
@@ -35,7 +35,7 @@ _CORRELATED = 0.1
 
 @registered("noise")
 @dataclass(frozen=True, eq=False)
-class Widths:
+class Widths(MixtureOfWidths):
     """Noise of several Gaussian widths.
 
     Parameters
@@ -62,28 +62,6 @@ class Widths:
     def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
         with np.errstate(divide="ignore"):
             return np.log(self.shares), self.widths
-
-    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
-        return scales_log_match(self, objects, curves)
-
-    def log_mixture(
-        self,
-        objects: Measurements,
-        curves: Measurements,
-        *,
-        log_weights: FloatArray | None = None,
-        skip: IntArray | None = None,
-        n_threads: int = 1,
-    ) -> FloatArray:
-        return scales_log_mixture(
-            self, objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads
-        )
-
-    def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
-        return draw_scales(truth, like, *self.gaussian_scales(), rng)
-
-    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
-        return scales_given_truth(self, objects, truth)
 
 
 def stand_in(noise: Noise, like: Measurements) -> Noise:
