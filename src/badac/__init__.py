@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from badac import anomalies, classes, metrics, noise, nuisance
+    from badac import anomalies, classes, latent, metrics, noise, nuisance
     from badac.data.measurements import Measurements
     from badac.estimators import BADACClassifier, MissingErrorsWarning
     from badac.ranking import Ranking
@@ -28,6 +28,7 @@ __all__ = [
     "Stream",
     "anomalies",
     "classes",
+    "latent",
     "load",
     "metrics",
     "noise",

@@ -20,12 +20,13 @@ from badac.data.measurements import Measurements
 from badac.data.units import in_units, units_of
 from badac.latent.factor import Factor
 from badac.latent.likelihood import project
-from badac.noise import Gaussian, Noise, Outliers, PerClass, Student
+from badac.noise import Gaussian, Noise, Student, noise_of_class
+from badac.noise.model import AdvisingNoise
 from badac.noise_learning.families import (
     Comparison,
     compare_families,
+    fit_class,
     is_sure,
-    learned_within,
     open_noise,
 )
 from badac.noise_learning.parameters import learn_noise
@@ -158,6 +159,11 @@ def diagnose(
         raise ValueError(
             "diagnose compares the scatter of the objects with their error bars, but all of them are 0: give `sigma`."
         )
+    if training.own_points:
+        raise ValueError(
+            "diagnose compares the scatter of the objects point by point, and these have points of their own (`at` per "
+            "object): put the curves on one grid first."
+        )
     if training.covariance is not None:
         raise ValueError("diagnose looks for correlated errors itself: give `sigma`, not `covariance`.")
     training = in_units(training, units_of(training))
@@ -204,14 +210,14 @@ def _residuals(
     # Student-t where points are bad, so that the curves are not pulled by them.
     kind = Student(4.0) if comparison.best in ("outliers", "student") else Gaussian()
     for number in range(int(label.max()) + 1):
-        within = learned_within(training, label, number, kind, rng, basis=comparison.basis)
-        if within is None:
+        fitted = fit_class(training, label, number, kind, rng, basis=comparison.basis)
+        if fitted is None:
             continue
         members = training[label == number][:1000]
         factor = Factor(
-            within.factor.mean,
-            within.factor.factors,
-            np.full_like(within.factor.psi, 1e-12 * scales.scale.min() ** 2),
+            fitted.factor.mean,
+            fitted.factor.factors,
+            np.full_like(fitted.factor.psi, 1e-12 * scales.scale.min() ** 2),
         )
         pull, correlation = _pulls(members, factor)
         seen = members.observed
@@ -242,23 +248,9 @@ def _pulls(members: Measurements, factor: Factor) -> tuple[FloatArray, FloatArra
 
 
 def _advice(found: Diagnosis) -> str:
-    if found.best == "outliers":
-        noise = found.noise.other if isinstance(found.noise, PerClass) else found.noise
-        assert isinstance(noise, Outliers)
-        return (
-            f"About {100 * (noise.share or 0):.0f} % of the points have error bars that are too small by a factor of "
-            f'{noise.width:.1f}: use noise="outliers", or this noise as it was learned.'
-        )
-    if found.best == "student":
-        return 'The errors have heavier tails than a Gaussian: use noise="student", or this noise as it was learned.'
-    if found.best == "scaled":
-        noise = found.noise.other if isinstance(found.noise, PerClass) else found.noise
-        scale = noise.scale if isinstance(noise, Gaussian) and noise.scale else found.error_bar_factor
-        word = "small" if scale > 1 else "large"
-        return (
-            f"The error bars are too {word} by a factor of {max(scale, 1 / scale):.2f}: "
-            f"multiply sigma by {scale:.2f}, or use noise=Gaussian(scale={scale:.2f})."
-        )
+    noise = noise_of_class(found.noise, None)
+    if found.best not in ("gaussian", "correlated") and isinstance(noise, AdvisingNoise):
+        return noise.advice()
     if found.best == "correlated":
         names = ", ".join(str(name) for name in found.correlated_classes)
         return (

@@ -69,7 +69,7 @@ def test_every_hypothesis_is_its_dense_gaussian(
             for width, share in zip(one.widths, one.log_shares, strict=True):
                 process = one.at_width(width)
                 shapes = process.basis(at)
-                mean = one.origin + shapes @ one.coefficients
+                mean = one.curve.origin + shapes @ one.curve.coefficients
                 wide = shapes @ process.factors
                 kernel, _ = correlation(process.kernel, at[:, None] - at, process.length, process.period)
                 full = process.bands[0, 0] * kernel + wide @ wide.T + process.psi[0] * np.eye(len(at)) + noise

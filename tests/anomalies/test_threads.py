@@ -10,7 +10,7 @@ import pytest
 
 from badac import BADACClassifier, Measurements
 from badac.anomalies import curves_on_a_grid, matched_filter
-from badac.latent import class_summary
+from badac.latent import class_summary, likelihood
 from badac.simulate import experiment
 from badac.threads import over_blocks
 
@@ -20,6 +20,7 @@ KERNELS = {
     "latent_without": curves_on_a_grid,
     "latent_log_match": class_summary,
     "latent_log_evidence": class_summary,
+    "weigh_points": likelihood,
 }
 
 
@@ -40,10 +41,8 @@ def irregular(n: int, rng: np.random.Generator) -> tuple[Measurements, np.ndarra
     return Measurements(truth + 0.1 * rng.standard_normal(at.shape), 0.1, at=at), label
 
 
-def test_n_jobs_reaches_every_kernel_of_the_hypotheses(
-    model: BADACClassifier, data: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One block: its kernels get all threads."""
+def recorded_threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[int]]:
+    """The numbers of threads that each kernel is called with from now on."""
     asked: dict[str, set[int]] = {name: set() for name in KERNELS}
     for name, module in KERNELS.items():
         kernel = getattr(module, name)
@@ -53,10 +52,28 @@ def test_n_jobs_reaches_every_kernel_of_the_hypotheses(
             return kernel(*args, **options)
 
         monkeypatch.setattr(module, name, recorded)
-    monkeypatch.setattr(model, "n_jobs", 3)
-    model.anomaly_score(data.test[:100])
-    model.explain(data.test[:20])
+    return asked
+
+
+def test_threads_reach_every_kernel_of_the_hypotheses(
+    model: BADACClassifier, data: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One block: its kernels get all threads."""
+    asked = recorded_threads(monkeypatch)
+    model.anomaly_model_.by_hypothesis(data.test[:100], n_threads=3)
+    model.anomaly_model_.evaluator.reasons(data.test[:20], n_threads=3)
     assert asked == {name: {3} for name in KERNELS}
+
+
+def test_n_jobs_reaches_the_anomaly(
+    model: BADACClassifier, data: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = recorded_threads(monkeypatch)
+    monkeypatch.setattr(model, "n_jobs", 3)
+    model.rank(data.test[:100])
+    assert asked["bump_average"] == asked["latent_without"] == {3}
+    model.explain(data.test[:20])
+    assert asked["bump_ratios"] == {3}
 
 
 def test_blocks_of_objects_are_judged_side_by_side(

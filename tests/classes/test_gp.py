@@ -227,7 +227,7 @@ def test_rank_is_found(rng: np.random.Generator) -> None:
 
 def test_what_is_refused(rng: np.random.Generator) -> None:
     members = irregular(9, rng)
-    with pytest.raises(ValueError, match="needs Gaussian noise: got Outliers"):
+    with pytest.raises(ValueError, match="takes Gaussian error bars only: got noise Outliers"):
         GaussianProcess().fit(members, Outliers(0.1, 5.0), rng)
     with pytest.raises(ValueError, match="`rank` must be"):
         GaussianProcess(rank=-1).fit(members, Gaussian(), rng)

@@ -181,7 +181,7 @@ def test_integrate_a_gaussian_in_many_dimensions() -> None:
         points = np.broadcast_to(points, (len(rows), *points.shape[-2:]))
         return stats.norm.logpdf(points, centre[rows][:, None], 0.1).sum(axis=2)
 
-    found = integrate(likelihood, 4, 6, n_prior=1024, n_refined=1024, block=3)
+    found = integrate(likelihood, (4, 6), n_prior=1024, n_refined=1024, block=3)
     expected = stats.norm.logpdf(centre, 0, np.sqrt(1.01)).sum(axis=1)
     np.testing.assert_allclose(found.log_evidence, expected, atol=0.05)
     assert (found.effective_size > 100).all()

@@ -101,27 +101,31 @@ def test_bad_cells_become_missing_and_are_said(wide: Any) -> None:
     said = str(found.losses)
     assert "1 cell left out: negative error: it is one standard deviation (row 0, column g)" in said
     assert "1 cell left out: no error (NaN) for a measured value (row 1, column g)" in said
-    assert "1 cells have error 0 and count as exact" in said
+    assert "1 cell has error 0, taken as exact" in said
     assert "1 object has no value at all" in said
 
 
 def test_columns_without_errors_are_left_out_and_said(wide: Any) -> None:
     wide["ra"] = 1.0
-    wide["z_err"] = 1.0
+    wide["redshift"] = 1.0
     found = from_wide(wide)
     assert found.objects.n_points == 2
-    assert "no error column beside it (ra)" in str(found.losses)
-    assert "an error without its value (z_err)" in str(found.losses)
+    assert "no error column beside it (redshift)" in str(found.losses)
+    assert list(found.carried) == ["ra", "redshift"]
+    with pytest.raises(ValueError, match="'z_err' looks like an error column, but no value was found for it"):
+        from_wide(wide.assign(z_err=1.0))
     with pytest.raises(ValueError, match="No column has an error column beside it"):
         from_wide(wide[["name", "g"]])
 
 
 def test_new_objects_take_the_columns_of_the_training(wide: Any) -> None:
-    found = from_wide(wide[["name", "r_err", "r"]], features=("g", "r"))
-    assert found.objects.observed.tolist() == [[False, True], [False, False], [False, True]]
+    wide = wide.assign(z=7.0, z_err=0.1)
+    found = from_wide(wide[["name", "z_err", "r_err", "r", "z"]], features=("g", "r", "z"))
+    assert found.objects.observed[:, :2].tolist() == [[False, True], [False, False], [False, True]]
+    assert found.objects.values[:, 2].tolist() == [7.0, 7.0, 7.0]
     assert "missing here: g" in str(found.losses)
-    with pytest.raises(ValueError, match="none of the training's columns"):
-        from_wide(wide, features=("u", "z"))
+    with pytest.raises(ValueError, match="none of the training.s columns is here.*absent: u, q"):
+        from_wide(wide, features=("u", "q"))
 
 
 def test_objects_without_a_label_are_left_out_and_said(wide: Any) -> None:

@@ -24,8 +24,8 @@ def test_no_error_columns_means_no_errors() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["a", "a_err", "b"], "'b' has no error column 'b_err', while 'a' has one"),
-        (["a", "a_err", "b_err"], "'b_err' looks like an error column, but there is no column 'b'"),
+        (["a", "a_err", "b"], "'b' has no error column, while 'a' has one"),
+        (["a", "a_err", "b_err"], "'b_err' looks like an error column, but no value was found"),
     ],
 )
 def test_unpaired_columns_are_named(columns: list[str], message: str) -> None:

@@ -10,11 +10,21 @@ from spoiled import curves, spoiled_test
 
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
-from badac.classes import ClassModel, Instances, Parametric, Population, Template
+from badac.classes import (
+    Auto,
+    ClassModel,
+    Instances,
+    LinearModel,
+    Parametric,
+    Population,
+    Subclasses,
+    Template,
+)
+from badac.classes.moving import move_columns, move_objects
+from badac.classes.pointwise import Pointwise
+from badac.latent.nodes import even_nodes, groups, normal_nodes
 from badac.noise import Gaussian
 from badac.nuisance import Calibration, Shift, align
-from badac.nuisance.moving import move, move_columns, move_objects
-from badac.nuisance.nodes import even_nodes, groups, normal_nodes
 
 AT = np.linspace(0, 1, 21)
 RNG = np.random.default_rng(0)
@@ -60,12 +70,12 @@ def test_whole_steps_move_noisy_objects_without_mixing_them() -> None:
     np.testing.assert_allclose(half.sigma[:, 1:], 0.1 / np.sqrt(2))
 
 
-@pytest.mark.parametrize("model", [QUICK, Template(), Instances()])
+@pytest.mark.parametrize("model", [QUICK, Template(), Instances(), Subclasses("template"), Auto()])
 def test_evidence_is_the_mean_over_shifted_classes(model: ClassModel) -> None:
     plain = fitted(model)
     found = Shift(0.1).wrap(plain, MEMBERS).log_evidence(OBJECTS)
     nodes, log_weights = even_nodes(256)
-    terms = [move(plain, AT, 0.1 * node).log_evidence(OBJECTS) for node in nodes]
+    terms = [plain.moved(AT, 0.1 * node).log_evidence(OBJECTS) for node in nodes]
     np.testing.assert_allclose(found, logsumexp(np.stack(terms, 1) + log_weights, axis=1), atol=0.02)
     assert (found > plain.log_evidence(OBJECTS)).any()
 
@@ -98,7 +108,7 @@ def test_no_width_changes_nothing() -> None:
         wrapped = Shift(0.0).wrap(plain, MEMBERS)
         np.testing.assert_array_equal(wrapped.log_evidence(OBJECTS), plain.log_evidence(OBJECTS))
         np.testing.assert_array_equal(wrapped.leave_one_out(), plain.leave_one_out())
-        assert move(plain, AT, 0.0) is plain
+        assert plain.moved(AT, 0.0) is plain
 
 
 def test_mistakes_are_named() -> None:
@@ -109,6 +119,13 @@ def test_mistakes_are_named() -> None:
         Shift(0.1, of=Template()).fit(Measurements(MEMBERS.values, 0.1, at=AT[::-1]), Gaussian(), RNG)
     with pytest.raises(ValueError, match="uniform, gaussian"):
         Shift(0.1, "flat")
+
+
+@pytest.mark.parametrize("model", [Pointwise(), LinearModel(np.ones((21, 1)), [0.0], [1.0])])
+def test_a_class_that_would_not_notice_a_shift_is_refused(model: ClassModel) -> None:
+    with pytest.raises(ValueError, match=f"a Shift of {type(model).__name__} is not possible"):
+        Shift(0.1, of=model).fit(MEMBERS, Gaussian(), RNG)
+    assert np.isfinite(Shift(0.0, of=model).fit(MEMBERS, Gaussian(), RNG).log_evidence(OBJECTS)).all()
 
 
 def test_nodes_integrate_what_they_are_for() -> None:

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from badac._kernels import pair_log_match
+from badac._kernels import Pairs, pair_log_match
 from badac.anomalies.bump import Bump
 from badac.anomalies.hypothesis import (
     NOISE_SHARE,
@@ -39,9 +39,11 @@ from badac.anomalies.reasons import REACH, STRANGE, WIDEST, Reasons
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.basis import coordinates
+from badac.latent.gaussian_approximation import with_noise_scale
 from badac.latent.mixture import logsumexp_rows
 from badac.latent.process import Block, blocks
 from badac.latent.process_summary import PointsUnderClass, ProcessSummary, Whitened
+from badac.noise.model import Noise, noise_of_class
 from badac.registry import registered
 from badac.threads import over_blocks
 
@@ -77,6 +79,8 @@ class AtPoints:
         Where the training objects' coordinates begin, and how far they reach.
     level : (bands,)
         Mean of the training objects in each band.
+    noise : Noise
+        Of the objects: a factor on their error bars.
     """
 
     classes: tuple[ProcessSummary, ...]
@@ -85,6 +89,7 @@ class AtPoints:
     lower: float
     span: float
     level: FloatArray
+    noise: Noise | None = None
 
     @classmethod
     def of(cls, known: Known, classes: tuple[ProcessSummary, ...]) -> AtPoints:
@@ -105,10 +110,11 @@ class AtPoints:
         scales = Scales(even, float(level.mean()), variance, known.scales.centre, known.scales.scale)
         span = float(np.ptp(at)) if at.size else 0.0
         lower = float(at.min()) if at.size else 0.0
-        return cls(classes, known.log_prior, scales, lower, span if span > 0 else 1.0, level)
+        own = noise_of_class(known.noise, None)
+        return cls(classes, known.log_prior, scales, lower, span if span > 0 else 1.0, level, own)
 
     def blocks(self, objects: Measurements) -> Iterator[tuple[IntArray, Block]]:
-        for block in blocks(objects, self.classes[0].process.basis):
+        for block in blocks(with_noise_scale(objects, self.noise), self.classes[0].process.basis):
             yield block.rows, block
 
     def under(self, block: Block, *, n_threads: int = 1) -> tuple[PointsUnderClass, ...]:
@@ -139,7 +145,7 @@ class AtPoints:
     def ratios(self, under: PointsUnderClass, added: ShapeOnClass) -> FloatArray:
         """Return (b, p): signal-to-noise ratio of every shape; NaN where the object has no point to see it."""
         block, whitened = under.block, under.whitened
-        shapes = added.shapes(self.scaled(block.at)) * block.seen[:, :, None]
+        shapes = added.at(self.scaled(block.at)) * block.seen[:, :, None]
         white = np.linalg.solve(whitened.root, shapes)
         precision = (white**2).sum(axis=1)
         told = (np.abs(shapes).max(axis=1) > _LEAST_SEEN) & (
@@ -245,7 +251,7 @@ class AtPoints:
         least = 1e-6 * self.scales.variance
         mean, sigma = on_common_grid(one, objects, grid, least)
         of_members, their_sigma = on_common_grid(one, known.training[rows], grid, least)
-        match = pair_log_match(mean, sigma, of_members, their_sigma, n_threads=n_threads)
+        match = pair_log_match(Pairs.of(mean, sigma, of_members, their_sigma), n_threads=n_threads)
         return np.asarray(rows[match.argmax(axis=1)])
 
 

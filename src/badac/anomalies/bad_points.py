@@ -18,7 +18,7 @@ from badac.anomalies.model import FloatArray, Known
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.gaussian_approximation import is_plain
 from badac.latent.likelihood import weigh
-from badac.noise import Noise, Outliers
+from badac.noise import Noise, Outliers, noise_of_class
 from badac.noise_learning import learn_noise
 
 _MEMBERS = 300
@@ -41,7 +41,8 @@ def learned_bad_points(
     rng : numpy.random.Generator
     """
     training = known.training
-    if not is_plain(known.noise) or training.covariance is not None or not training.has_errors:
+    plain = all(is_plain(noise_of_class(known.noise, index)) for index in range(len(classes)))
+    if not plain or training.covariance is not None or not training.has_errors:
         return None
     left = []
     for index, summary in enumerate(classes):

@@ -83,7 +83,7 @@ def widened_class(under: ObjectsUnderClass, amplitudes: tuple[float, ...]) -> Fl
     terms = []
     for amplitude in amplitudes:
         wider = widened(gaussian, factor.psi, 1.0 + amplitude**2)
-        latent = project(wider, factor.mean, factor.factors, factor.psi)
+        latent = factor.project(wider, n_threads=under.n_threads)
         terms.append(under.summary.log_evidence(latent, n_threads=under.n_threads))
     return log_mean_exp(terms) + constant
 
@@ -112,11 +112,11 @@ def curve_alone(
         start = np.sqrt(scales.variance) * typical_amplitude(alternatives)
         start[0] = np.sqrt(start[0] ** 2 + scales.variance)
         gaussian, constant = gaussian_objects(objects, Factor(level, features * start, jitter), noise)
-        weight, scaled, offset = weighted_residuals(gaussian, level, jitter)
+        weight, scaled, offset = weighted_residuals(gaussian, level, jitter, n_threads=under.n_threads)
         if gaussian.covariance is None:
             latent = in_factors(weight, scaled, offset, features)
         else:
-            latent = project(gaussian, level, features, jitter)
+            latent = project(gaussian, level, features, jitter, n_threads=under.n_threads)
         visible = scales.variance + NOISE_SHARE * mean_variance(weight)
         terms = []
         for power in alternatives:

@@ -22,6 +22,7 @@ from badac.latent.gaussian_approximation import latent_likelihood
 from badac.latent.mixture import Mixture, deconvolve, start_mixture
 from badac.latent.process_summary import ProcessSummary
 from badac.noise.model import noise_of_class
+from badac.noise.widths import stand_in
 from badac.nuisance.model import active
 
 # A component needs so many members to be known, and every hypothesis visits every component: see benchmarks/anomalies.py.
@@ -47,9 +48,10 @@ def class_summary(
     """Return the summary of class `index` on a grid: that of its model, or one learned from the members.
 
     Objects of a class with a nuisance may come with one each: the summary is learned from members spoiled at random. Of one
-    curve per member only a small mixture is kept.
+    curve per member only a small mixture is kept. Noise of a form that only its matches know is described by the mixture of
+    widths that comes closest (`badac.noise.widths`).
     """
-    noise = noise_of_class(known.noise, index)
+    noise = stand_in(noise_of_class(known.noise, index), members)
     for wrapper in () if model is None else active(model):
         members = wrapper.spoiled(members, rng)
     own = summary_of(model)

@@ -55,7 +55,7 @@ def on_common_grid(
     features = process.basis(at, band)
     shapes = features @ process.factors
     prior = process.bands[band, band] + (shapes**2).sum(axis=1)
-    known = summary.origin + features @ summary.coefficients
+    known = summary.curve.origin + features @ summary.curve.coefficients
     mean, sigma = np.empty((len(objects), at.size)), np.empty((len(objects), at.size))
     for block in blocks(objects, process.basis):
         whitened = summary.whitened(block, 1.0)

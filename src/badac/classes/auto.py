@@ -3,7 +3,8 @@
 Each candidate is fitted, and asked for the evidence of members that it has not seen (leave-one-out). The population is taken
 unless another one explains the left-out members better by more than two standard errors of the gain and more than half a nat
 each: it is the fastest of those that can be right, and never far from the best. The candidates are the exact instances (the
-paper's flat prior), the population and the template; `Auto.report` says what each of them got.
+paper's flat prior), the population and the template; `Auto.report` says what each of them got. Noise that only one of them can
+use as it is leaves no choice, and the report says that.
 
 Trying the exact instances is bounded: about 2 million pairs of a left-out member and a curve are compared, whatever the
 size of the class (30 members at least). Where each of many pairs would need a covariance of its own they are not tried.
@@ -18,16 +19,28 @@ import numpy as np
 
 from badac.classes.instances import Instances
 from badac.classes.irregular import IrregularPopulation
-from badac.classes.model import ClassModel, FloatArray, Summary, summary_of
+from badac.classes.model import (
+    ClassModel,
+    FloatArray,
+    MovableClass,
+    Summary,
+    check_noise_taken,
+    summary_of,
+    takes_noise,
+)
 from badac.classes.population.population import Population
+from badac.classes.report import Candidate
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.data.validation import smallest
-from badac.noise.correlated import Correlated, is_shared
+from badac.noise.correlated import is_shared
+from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of, name_of
 from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
 from badac.registry import registered
 from badac.training import TrainingScales
 
+# By cost: pairs of a left-out member and a curve, with at least and at most so many members; members that a template is
+# learned from; and members that may have covariances of their own.
 _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
 _FOR_A_TEMPLATE = 2000
@@ -37,31 +50,6 @@ _LARGEST_GAIN = 20.0
 # A gain that is sure but too small to matter is not worth another kind of tail than the other classes have: far from all
 # members the tails alone would decide the class.
 _LEAST_GAIN = 0.5
-
-
-@registered("part")
-@dataclass(frozen=True)
-class Candidate:
-    """A class model that was tried.
-
-    Attributes
-    ----------
-    name : str
-    log_evidence : float
-        Mean log evidence of the members that were compared, each left out.
-    gain, standard_error : float
-        Mean gain over the population (each member's clipped at 20 nats) and its standard error.
-    chosen : bool
-    why : str
-        In words.
-    """
-
-    name: str
-    log_evidence: float
-    gain: float
-    standard_error: float
-    chosen: bool
-    why: str
 
 
 @registered("class_model", "auto")
@@ -78,6 +66,8 @@ class Auto:
     """
 
     left_to_data: ClassVar[bool] = True
+    takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE
+    learns_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.COVARIANCE})
 
     chosen: ClassModel | None = None
     report: tuple[Candidate, ...] = ()
@@ -93,16 +83,18 @@ class Auto:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        check_noise_taken(self, noise, members)
         scales = TrainingScales.of(members) if scales is None else scales
+        why = ""
         if not needs_sigma(noise):
+            why = "the noise does not work with error bars, and only instances take any noise as it is"
+        elif kind_of(noise) not in takes_noise(Population):
+            why = f"only instances take this noise, {name_of(noise)}, as it is"
+        if why:
             instances = Instances().fit(members, noise, rng, scales)
-            why = (
-                "chosen: the noise does not work with error bars, and only instances take any noise as it is"
-            )
             mean = float(np.mean(instances.leave_one_out()))
-            return replace(
-                self, chosen=instances, report=(Candidate("instances", mean, 0.0, 0.0, True, why),)
-            )
+            only = Candidate("instances", mean, 0.0, 0.0, True, "chosen: " + why)
+            return replace(self, chosen=instances, report=(only,))
         population = Population().fit(members, noise, rng, scales)
         if population.unit != 1.0:
             mean = float(np.mean(population.leave_one_out()))
@@ -120,6 +112,9 @@ class Auto:
         if members.n_objects > 1 and not exact and affordable(members, noise):
             evidence["instances"] = left_out_of_instances(members, compared, noise, rng, scales)
         report = compare(evidence)
+        if kind_of(noise) is NoiseKind.COVARIANCE:
+            # A population would take it twice if it were added to what the members have in common already.
+            report = tuple(_with_remark(one) if one.name == "population" else one for one in report)
         chosen: ClassModel = population
         if report[0].name != "population":
             other: Template | Instances = Template() if report[0].name == "template" else Instances()
@@ -136,6 +131,19 @@ class Auto:
 
     def summary(self) -> Summary | None:
         return summary_of(self.chosen)
+
+    def moved(self, at: FloatArray, by: float) -> Self | None:
+        assert self.chosen is not None, "fit first"
+        moved = self.chosen.moved(at, by) if isinstance(self.chosen, MovableClass) else None
+        return None if moved is None else replace(self, chosen=moved)
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        assert self.chosen is not None and isinstance(self.chosen, MovableClass), "fit first"
+        return self.chosen.columns()
+
+
+def _with_remark(candidate: Candidate) -> Candidate:
+    return replace(candidate, why=candidate.why + "; it learns the noise's covariance with its factors")
 
 
 def some_members(members: Measurements, rng: np.random.Generator) -> IntArray:
@@ -162,7 +170,7 @@ def left_out_of_template(
 
 def affordable(members: Measurements, noise: Noise) -> bool:
     """Whether the exact instances can be compared in reasonable time: not if each of many pairs has a covariance of its own."""
-    correlated = isinstance(noise, Correlated) or members.covariance is not None
+    correlated = kind_of(noise) is NoiseKind.COVARIANCE or members.covariance is not None
     return not correlated or members.n_objects <= _OWN_COVARIANCES or is_shared(members)
 
 

@@ -15,25 +15,32 @@ Use it for light curves and spectra with gaps; use the population model where al
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken
 from badac.data.measurements import Measurements
 from badac.latent.basis import Basis, coordinates
 from badac.latent.correlation import KERNELS
 from badac.latent.fit_process import MEMBERS_TO_LEARN_FROM, Learner, log_evidence, shuffled
+from badac.latent.gaussian_approximation import with_noise_scale
 from badac.latent.hyperparameters import Extent, start
 from badac.latent.process import Curve, Process, scaled
 from badac.latent.process_summary import ProcessSummary
-from badac.noise.model import Noise, ScaleMixture
+from badac.noise.kinds import NoiseKind
+from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
 
-WIDTHS = (1.0, 0.25, 4.0, 16.0)
+WIDTHS = (
+    1.0,
+    0.25,
+    4.0,
+    16.0,
+)  # of the covariance: half, twice and four times as far off as the process says
 # Members' worth of prior belief in each width: a class is Gaussian until its members say otherwise.
 _PRIOR_SHARE = (1.0, 0.02, 0.1, 0.02)
 
@@ -67,7 +74,12 @@ class GaussianProcess:
         Of the covariance's widths 1, 1/4, 4 and 16.
     member_evidence : (k,)
         Log evidence of each member under the class learned from the others.
+    noise : Noise
+        Of the objects: a factor on their error bars.
     """
+
+    takes_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.GAUSSIAN})
+    reads_coordinates: ClassVar[bool] = True
 
     kernel: str = "matern32"
     period: float = 1.0
@@ -78,6 +90,7 @@ class GaussianProcess:
     curve: Curve | None = None
     log_shares: FloatArray | None = None
     member_evidence: FloatArray | None = None
+    noise: Noise | None = None
 
     def fit(
         self,
@@ -86,7 +99,9 @@ class GaussianProcess:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
-        learner, process, order = self.learn_process(members, noise, rng, scales)
+        check_noise_taken(self, noise, members)
+        members = with_noise_scale(members, noise)
+        learner, process, order = self.learn_process(members, rng, scales)
         widths = WIDTHS if self.tails else WIDTHS[:1]
         evidence = np.empty((members.n_objects, len(widths)))
         evidence[order] = learner.member_evidence(members[order], process, widths)
@@ -97,17 +112,17 @@ class GaussianProcess:
             curve=learner.curve(members, process),
             log_shares=log_shares,
             member_evidence=np.asarray(logsumexp(evidence + log_shares, axis=1)),
+            noise=noise,
         )
 
     def learn_process(
         self,
         members: Measurements,
-        noise: Noise,
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> tuple[Learner, Process, npt.NDArray[np.int64]]:
         """Return what learned the process, the process, and the order (k,) in which members were dealt into folds."""
-        self._check(noise)
+        self._check()
         scales = TrainingScales.of(members) if scales is None else scales
         origin, extent, basis = self._frame(members, scales)
         prior_precision = (basis.prior_scale() * extent.value) ** -2.0
@@ -129,6 +144,7 @@ class GaussianProcess:
         assert self.process is not None and self.curve is not None and self.log_shares is not None, (
             "fit first"
         )
+        objects = with_noise_scale(objects, self.noise)
         columns = [
             log_evidence(objects, scaled(self.process, width), self.curve, n_threads=n_threads) + log_share
             for width, log_share in zip(WIDTHS, self.log_shares, strict=False)
@@ -145,21 +161,14 @@ class GaussianProcess:
         if self.process is None or self.curve is None or self.log_shares is None:
             return None
         uncertainty = np.linalg.cholesky(np.linalg.inv(self.curve.precision))
-        mean, widths = self.curve, WIDTHS[: len(self.log_shares)]
-        return ProcessSummary(
-            self.process, mean.origin, mean.coefficients, uncertainty, widths, self.log_shares
-        )
+        widths = WIDTHS[: len(self.log_shares)]
+        return ProcessSummary(self.process, self.curve, uncertainty, widths, self.log_shares)
 
-    def _check(self, noise: Noise) -> None:
+    def _check(self) -> None:
         if self.kernel not in KERNELS:
             raise ValueError(f"`kernel` must be one of {', '.join(KERNELS)}: got {self.kernel!r}.")
         if self.rank != "learn" and not (isinstance(self.rank, int) and self.rank >= 0):
             raise ValueError(f"`rank` must be a whole number >= 0 or 'learn': got {self.rank!r}.")
-        if not isinstance(noise, ScaleMixture) or len(noise.gaussian_scales()[0]) != 1:
-            raise ValueError(
-                f"a Gaussian process needs Gaussian noise: got {type(noise).__name__}. Use noise='gaussian', or another "
-                "class_model."
-            )
 
     def _frame(self, members: Measurements, scales: TrainingScales) -> tuple[float, Extent, Basis]:
         """Origin and scales of the values and of the coordinate, and the basis over the members' coordinates."""

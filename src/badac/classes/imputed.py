@@ -11,14 +11,15 @@ that can be drawn from and not integrated.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import logsumexp
 
 from badac.classes.instances import Instances, fill_gaps
-from badac.classes.model import FloatArray, refuse_own_points
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.data.measurements import Measurements
+from badac.noise.kinds import ANY_NOISE, NoiseKind
 from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
@@ -40,6 +41,8 @@ class Imputed:
         After `fit`: one per draw.
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE - {NoiseKind.COVARIANCE}
+
     n_draws: int = 50
     completed: tuple[Instances, ...] = ()
 
@@ -51,6 +54,7 @@ class Imputed:
         scales: TrainingScales | None = None,
     ) -> Self:
         refuse_own_points(members, "Imputed")
+        check_noise_taken(self, noise, members)
         if not (isinstance(self.n_draws, int) and self.n_draws >= 1):
             raise ValueError(f"`n_draws` must be a whole number >= 1: got {self.n_draws!r}.")
         if members.covariance is not None:
@@ -71,6 +75,13 @@ class Imputed:
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.completed, "fit first"
         return _mean([one.leave_one_out(n_threads=n_threads) for one in self.completed])
+
+    def moved(self, at: FloatArray, by: float) -> Self:
+        return replace(self, completed=tuple(one.moved(at, by) for one in self.completed))
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        assert self.completed, "fit first"
+        return self.completed[0].columns()
 
     def _complete(
         self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales

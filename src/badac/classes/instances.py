@@ -16,14 +16,18 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from badac.classes.model import FloatArray, refuse_own_points
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
+from badac.classes.moving import move_objects
 from badac.data.measurements import Measurements
 from badac.data.validation import is_number
+from badac.latent.gain_offset import curves_log_evidence
+from badac.noise.gaussian import with_one_width
+from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of
 from badac.noise.model import Noise, log_mixture, needs_sigma
 from badac.registry import registered
 from badac.training import TrainingScales, point_moments
 
-_MEMBERS_TO_LEARN_FROM = 500
+_MEMBERS_TO_LEARN_FROM = 500  # by cost: one width is all that they have to tell
 
 
 @registered("class_model", "instances")
@@ -46,6 +50,8 @@ class Instances:
         After `fit`: sigma_star at each point.
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE
+
     sigma_star: float | str | None = None
     curves: Measurements | None = None
     noise: Noise | None = None
@@ -65,6 +71,7 @@ class Instances:
         scales: TrainingScales | None = None,
     ) -> Self:
         refuse_own_points(members, "Instances")
+        check_noise_taken(self, noise, members)
         star = self.sigma_star
         if star not in (None, "learn") and not (is_number(star) and 0 <= float(star) < np.inf):
             raise ValueError(
@@ -89,6 +96,28 @@ class Instances:
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.noise is not None and self.curves is not None and self.own is not None, "fit first"
         return leave_one_out(self.own, self.curves, self.noise, n_threads=n_threads)
+
+    def moved(self, at: FloatArray, by: float) -> Self:
+        """Move every curve; beyond the ends it is a gap, which the class fills with its own mean and spread."""
+        if by == 0:
+            return self
+        assert self.curves is not None, "fit first"
+        moved = move_objects(self.curves, at, by)
+        return replace(self, curves=fill_gaps(moved, TrainingScales.of(self.curves)))
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        assert self.curves is not None, "fit first"
+        mean = self.curves.values.mean(axis=0)
+        return mean[:, None], (self.curves.sigma**2).mean(axis=0)
+
+    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray | None:
+        assert self.noise is not None and self.curves is not None, "fit first"
+        if kind_of(self.noise) is not NoiseKind.GAUSSIAN:
+            return None
+        scaled, curves = (with_one_width(side, self.noise) for side in (objects, self.curves))
+        if scaled.covariance is not None or curves.covariance is not None:
+            return None
+        return curves_log_evidence(scaled, curves, gain, offset)
 
 
 def leave_one_out(
@@ -134,7 +163,7 @@ def fill_gaps(members: Measurements, scales: TrainingScales) -> Measurements:
     scatter = np.nansum((members.values - mean) ** 2, axis=0) / np.maximum(count - 1, 1)
     noise_variance = np.where(observed, members.sigma, 0.0) ** 2
     intrinsic = np.maximum(scatter - noise_variance.sum(axis=0) / safe, 0.0)
-    # The mean itself is known to its standard error; with one observation only, the surroundings give the spread.
+    # The mean itself is known to its standard error; with one observation only, all training objects give the spread.
     spread = np.sqrt(np.where(count > 1, intrinsic + np.maximum(scatter, 0.0) / safe, scales.scale**2))
     spread = np.where(spread > 0, spread, scales.scale * 1e-3)
     values = np.where(observed, members.values, mean)

@@ -16,20 +16,22 @@ Use it for many irregular curves of a class that bends or falls into groups; wit
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import logsumexp
 
 from badac.classes.gp import WIDTHS, GaussianProcess, learn_shares
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken
 from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.fit_process import FOLDS, Learner
+from badac.latent.gaussian_approximation import with_noise_scale
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.process import Curve, FactorProcess, Process
 from badac.latent.process_summary import ProcessSummary
 from badac.latent.shape import Shape, choose_shape
+from badac.noise.kinds import NoiseKind
 from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
@@ -60,7 +62,12 @@ class IrregularPopulation:
     log_shares : (4,)
         Of the remainder's widths.
     member_evidence : (k,)
+    noise : Noise
+        Of the objects: a factor on their error bars.
     """
+
+    takes_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.GAUSSIAN})
+    reads_coordinates: ClassVar[bool] = True
 
     kernel: str = "matern32"
     period: float = 1.0
@@ -73,6 +80,7 @@ class IrregularPopulation:
     density: LatentDensity | None = None
     log_shares: FloatArray | None = None
     member_evidence: FloatArray | None = None
+    noise: Noise | None = None
 
     def fit(
         self,
@@ -81,8 +89,10 @@ class IrregularPopulation:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        check_noise_taken(self, noise, members)
+        members = with_noise_scale(members, noise)
         gaussian = GaussianProcess(self.kernel, self.period, self.rank, self.n_knots)
-        learner, process, order = gaussian.learn_process(members, noise, rng, scales)
+        learner, process, order = gaussian.learn_process(members, rng, scales)
         ordered = members[order]
         shape = self._shape(ordered, learner, process)
         fitted = self._with(ordered, learner, process, shape)
@@ -93,10 +103,11 @@ class IrregularPopulation:
             evidence[order] = self._left_out(ordered, learner, process, shape)
         log_shares = learn_shares(evidence)
         left_out = np.asarray(logsumexp(evidence + log_shares, axis=1))
-        return replace(fitted, log_shares=log_shares, member_evidence=left_out)
+        return replace(fitted, log_shares=log_shares, member_evidence=left_out, noise=noise)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.log_shares is not None, "fit first"
+        objects = with_noise_scale(objects, self.noise)
         by_width = self._by_width(objects, n_threads=n_threads)
         return np.asarray(logsumexp(by_width + self.log_shares, axis=1))
 
@@ -106,16 +117,15 @@ class IrregularPopulation:
 
     def summary(self) -> ProcessSummary | None:
         """Return the class at any points, its population as one Gaussian: the rest of its shape is no strangeness."""
-        if self.process is None or self.curve is None or self.factors is None or self.log_shares is None:
+        process, curve, factors = self.process, self.curve, self.factors
+        if process is None or curve is None or factors is None:
             return None
-        assert self.density is not None
+        assert self.density is not None and self.log_shares is not None
         mean, spread = self.density.moments()
-        own = self.factors @ np.linalg.cholesky(spread)
         return ProcessSummary(
-            replace(self.process, factors=self.process.factors[:, :0]),
-            self.curve.origin,
-            self.curve.coefficients + self.factors @ mean,
-            np.hstack([self.process.factors, own]),
+            replace(process, factors=process.factors[:, :0]),
+            replace(curve, coefficients=curve.coefficients + factors @ mean),
+            np.hstack([process.factors, factors @ np.linalg.cholesky(spread)]),
             WIDTHS[: len(self.log_shares)],
             self.log_shares,
         )
@@ -128,7 +138,7 @@ class IrregularPopulation:
 
     def latent(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the class's latent space."""
-        return self.factor.project(objects, n_threads=n_threads)
+        return self.factor.project(with_noise_scale(objects, self.noise), n_threads=n_threads)
 
     def _by_width(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.density is not None

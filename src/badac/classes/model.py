@@ -1,6 +1,11 @@
 """What a class model is: a weighted set of curves with error bars, learned from the class's members.
 
 A class model is a frozen dataclass; `fit` returns a fitted copy. Mixtures and wrappers of class models are class models.
+
+It integrates the objects' noise over what it knows of the true values, so it says for which kinds of noise it can
+(`takes_noise`, of `badac.noise.NoiseKind`) and refuses the others in `fit` (`check_noise_taken`): noise that nobody uses must
+not be dropped in silence. One that says nothing is given whatever noise there is. The other protocols here are abilities
+that some class models have besides: to be moved along the coordinate, and to integrate out a gain and an offset.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import numpy.typing as npt
 from badac.data.measurements import Measurements
 from badac.latent.class_summary import ClassSummary
 from badac.latent.process_summary import ProcessSummary
+from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of, name_of
 from badac.noise.model import Noise
 from badac.training import TrainingScales
 
@@ -28,6 +34,48 @@ def refuse_own_points(members: Measurements, model: str) -> None:
             f"{model} compares objects point by point and needs a common grid, but these objects have points of their own "
             '(`at` per object). Use class_model="gp", or put the curves on one grid and pass `at` of shape (m,).'
         )
+
+
+def check_noise_taken(model: object, noise: Noise, members: Measurements) -> None:
+    """Refuse noise of a kind that the class model does not take, naming those that do.
+
+    Parameters
+    ----------
+    model : ClassModel
+        With `takes_noise`, a set of `badac.noise.NoiseKind`.
+    noise : Noise
+        Of this class, with all parameters known.
+    members : Measurements
+    """
+    kind = kind_of(noise)
+    taken = takes_noise(model)
+    if kind in taken:
+        return
+    name = type(model).__name__
+    words = ", ".join(each.value for each in NoiseKind if each in taken)
+    if members.own_points:
+        raise ValueError(
+            f"{name} takes {words} only: got noise {name_of(noise)}. No class model that learns from objects with points of "
+            "their own (`at` per object) takes it: use noise='gaussian', or put the curves on one grid, where "
+            f"{', '.join(models_that_take(kind))} do. A class given by a formula (Parametric) takes it at any points."
+        )
+    raise ValueError(
+        f"{name} takes {words}: got noise {name_of(noise)}, which it cannot use. Class models that take it: "
+        f"{', '.join(models_that_take(kind))}."
+    )
+
+
+def takes_noise(model: object) -> frozenset[NoiseKind]:
+    """Return the kinds of noise that a class model, or a class of them, takes: all, if it does not say."""
+    return frozenset(getattr(model, "takes_noise", ANY_NOISE))
+
+
+def models_that_take(kind: NoiseKind) -> tuple[str, ...]:
+    """Return the names of the class models of `badac.classes` for a common grid that take noise of a kind."""
+    from badac import classes  # they import this module
+
+    found = ((name, getattr(classes, name)) for name in classes.__all__)
+    return tuple(name for name, one in found if kind in getattr(one, "takes_noise", ()))
 
 
 def is_by_column(model: object) -> bool:
@@ -71,6 +119,25 @@ class Summarised(Protocol):
 def summary_of(model: object) -> Summary | None:
     """Return the summary that a fitted class model has of itself; None if it has none, or no `summary` at all."""
     return model.summary() if isinstance(model, Summarised) else None
+
+
+@runtime_checkable
+class MovableClass(Protocol):
+    """A class on a grid that can be moved along the coordinate; one that reads the coordinates themselves need not be."""
+
+    def moved(self, at: FloatArray, by: float) -> Self | None:
+        """Return the fitted class with all its curves later by `by`, at the same points `at` (m,); None if it cannot."""
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        """Return (m, q): mean and directions of the class at its points, and (m,) the variance that they leave."""
+
+
+@runtime_checkable
+class CalibratedClass(Protocol):
+    """A class that integrates out an unknown gain and offset of each object faster than object by object."""
+
+    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray | None:
+        """Return (n,): log P(object | class) with ``d = (1 + gain g) y + offset o``, g, o ~ N(0, 1); None if it cannot."""
 
 
 @runtime_checkable

@@ -11,17 +11,18 @@ one strange point cannot outvote the others: worth hearing among several opinion
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray, refuse_own_points
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.data.measurements import Measurements
+from badac.noise.kinds import NoiseKind
 from badac.noise.model import Noise, log_mixture
 from badac.registry import registered
 from badac.training import TrainingScales
 
-_BROAD = 2.0
+_BROAD = 2.0  # times the spread of all training objects: wider than any class
 
 
 @registered("class_model")
@@ -44,6 +45,9 @@ class Pointwise:
     noise : Noise
     """
 
+    # Noise whose width is sigma's, one point at a time.
+    takes_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.GAUSSIAN, NoiseKind.WIDTHS})
+
     width: float = 0.3
     curves: Measurements | None = None
     own: Measurements | None = None
@@ -58,6 +62,7 @@ class Pointwise:
     ) -> Self:
         del rng
         refuse_own_points(members, "Pointwise")
+        check_noise_taken(self, noise, members)
         if members.covariance is not None:
             raise ValueError(
                 "Pointwise takes every point on its own, and these objects have a covariance between points. "

@@ -16,14 +16,17 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
+from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.rank import repeated
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, with_prior_member
+from badac.latent.gain_offset import curve_log_evidence
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood
 from badac.latent.likelihood import log_determinant
 from badac.latent.moments import population_variance, seen_clearly
+from badac.noise.kinds import LATENT_NOISE, NoiseKind, with_covariance_of
 from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
@@ -48,6 +51,8 @@ class Template:
         Log evidence of each member under the template of the others, sigma_* as it is.
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+
     sigma_star: float | None = None
     mean: FloatArray | None = None
     error: FloatArray | None = None
@@ -65,6 +70,10 @@ class Template:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        refuse_own_points(members, "Template")
+        check_noise_taken(self, noise, members)
+        # There are no factors here to learn what neighbours have in common: a covariance is used as it is.
+        members = with_covariance_of(noise, members)
         scales = seen_clearly(TrainingScales.of(members) if scales is None else scales, members)
         gaussian = as_gaussian(members, noise, scales, rng, rank=0)[0]
         observed = gaussian.observed
@@ -104,21 +113,38 @@ class Template:
         )
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
-        del n_threads
         assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
         factor = Factor(self.mean, np.zeros((self.mean.size, 1)), self.error**2 + self.width**2)
-        return np.asarray(-0.5 * latent_likelihood(objects, factor, self.noise).offset)
+        objects = with_covariance_of(self.noise, objects)
+        return np.asarray(-0.5 * latent_likelihood(objects, factor, self.noise, n_threads=n_threads).offset)
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         del n_threads
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
 
+    def moved(self, at: FloatArray, by: float) -> Self:
+        if by == 0:
+            return self
+        assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
+        moved, missing = move_columns(self.mean[:, None], at, by)
+        width = np.hypot(nearest(self.width, at, by), missing)
+        return replace(self, mean=moved[:, 0], error=nearest(self.error, at, by), width=width)
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        assert self.mean is not None and self.width is not None, "fit first"
+        return self.mean[:, None], self.width**2
+
+    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray:
+        assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
+        objects = with_covariance_of(self.noise, objects)
+        return curve_log_evidence(objects, self.mean, self.error**2 + self.width**2, self.noise, gain, offset)
+
 
 def combine(
     weight: FloatArray, weighted_sum: FloatArray, scales: TrainingScales
 ) -> tuple[FloatArray, FloatArray]:
-    """Inverse-variance mean and its error from sums of weights (..., m); the surroundings where nobody measured."""
+    """Inverse-variance mean and its error from sums of weights (..., m); all training objects where nobody measured."""
     # What is left of a sum after its only term left is rounding.
     seen = weight > 1e-9 * np.max(weight, initial=1e-300)
     safe = np.where(seen, weight, 1.0)

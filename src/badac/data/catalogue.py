@@ -1,7 +1,8 @@
-"""A catalogue: objects with their names and labels, and a word on how they were read."""
+"""A catalogue: objects with their names and labels, what travels with them, and a word on how they were read."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,7 +10,25 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.losses import Losses
-from badac.data.measurements import Measurements
+from badac.data.measurements import Measurements, concatenate
+
+KINDS = ("catalogue", "grid curve", "light curve", "spectrum", "counts")
+"""Unlike columns; one quantity at common points; at times; at wavelengths; numbers of events."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the points of a curve are measured along, or what is measured: a name and a unit, for pictures and words.
+
+    >>> str(Axis("wavelength", "Angstrom"))
+    'wavelength [Angstrom]'
+    """
+
+    name: str = ""
+    unit: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +51,16 @@ class Catalogue:
         Name of each number in ``objects.band``.
     features : tuple of str
         Names of the points of a wide table.
+    kind : str
+        One of `KINDS`.
+    axis : Axis
+        What `at` is; empty where points have no order.
+    quantity : Axis
+        What is measured, where all points are of one quantity.
+    units : dict from str to str
+        Units of the features, where the table says.
+    carried : dict from str to (n,) array
+        Columns that are no features: coordinates, flags, other identifiers, text.
     """
 
     objects: Measurements
@@ -41,48 +70,117 @@ class Catalogue:
     losses: Losses = field(default_factory=Losses)
     bands: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    kind: str = "catalogue"
+    axis: Axis = Axis()
+    quantity: Axis = Axis()
+    units: Mapping[str, str] = field(default_factory=dict)
+    carried: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, column in self.carried.items():
+            if len(column) != len(self):
+                raise ValueError(
+                    f"`carried` must have a row for each object: {name!r} has {len(column)} for {len(self)}."
+                )
 
     def __len__(self) -> int:
         return self.objects.n_objects
 
+    @classmethod
+    def together(cls, parts: Sequence[Catalogue]) -> Catalogue:
+        """Return the objects of several catalogues of one kind, one after the other; what all of them carry is carried."""
+        first = parts[0]
+        labels = [part.label for part in parts if part.label is not None]
+        return replace(
+            first,
+            objects=concatenate([part.objects for part in parts]),
+            ids=np.concatenate([part.ids for part in parts]),
+            label=np.concatenate(labels) if len(labels) == len(parts) else None,
+            carried={
+                name: np.concatenate([part.carried[name] for part in parts])
+                for name in first.carried
+                if all(name in part.carried for part in parts)
+            },
+        )
+
     def __getitem__(self, rows: Any) -> Catalogue:
         """Select objects by a slice, a mask or an array of integers."""
-        label = None if self.label is None else self.label[rows]
-        return replace(self, objects=self.objects[rows], ids=self.ids[rows], label=label)
+        return replace(
+            self,
+            objects=self.objects[rows],
+            ids=self.ids[rows],
+            label=None if self.label is None else self.label[rows],
+            carried={name: column[rows] for name, column in self.carried.items()},
+        )
 
-    def with_labels(self, names: Any, labels: Any) -> Catalogue:
+    def description(self) -> dict[str, Any]:
+        """Return what pictures and words need to know, as plain values that a model file can hold."""
+        return {
+            "kind": self.kind,
+            "axis": [self.axis.name, self.axis.unit],
+            "quantity": [self.quantity.name, self.quantity.unit],
+            "bands": list(self.bands),
+            "features": list(self.features),
+            "units": dict(self.units),
+        }
+
+    def with_labels(self, names: Any, labels: Any, carried: Mapping[str, Any] | None = None) -> Catalogue:
         """Take the labels from another table; objects that only one of the two has are left out, and named.
 
         Parameters
         ----------
         names, labels : (k,) array-like
-            Name and label of each object of the other table.
+            Name and label of each object of the other table. A name may come again with the same label.
+        carried : mapping from str to (k,) array-like, optional
+            Further columns of the other table, which travel with the objects.
         """
         names, labels = np.asarray(names), np.asarray(labels)
         if names.shape != labels.shape or names.ndim != 1:
             raise ValueError(
                 f"`names` and `labels` must be of one length: got {names.shape} and {labels.shape}."
             )
-        known = {str(name): position for position, name in enumerate(names.tolist())}
-        if len(known) != len(names):
-            values, counts = np.unique(names.astype(str), return_counts=True)
-            raise ValueError(
-                f"`names` must name every object once: {str(values[counts > 1][0])!r} appears {counts.max()} times."
-            )
-        position = np.array([known.get(str(name), -1) for name in self.ids.tolist()], dtype=np.int64)
+        known: dict[str, int] = {}
+        for row, name in enumerate(names.tolist()):
+            first = known.setdefault(name_key(name), row)
+            if labels[first] != labels[row]:
+                raise ValueError(
+                    f"an object must have one label: {name!r} has {labels[first]!s} in row {first} of the table of labels and "
+                    f"{labels[row]!s} in row {row}."
+                )
+        here = [name_key(name) for name in self.ids.tolist()]
+        position = np.array([known.get(key, -1) for key in here], dtype=np.int64)
         both = position >= 0
         if not both.any():
             raise ValueError(
                 f"no object is in both tables: the first has {_some(self.ids)}, the labels have {_some(names)}. "
                 "Are the names spelled alike?"
             )
-        here = {str(name) for name in self.ids.tolist()}
-        only_labels = [name for name in known if name not in here]
+        present = set(here)
+        only_labels = [names[row] for key, row in known.items() if key not in present]
         losses = self.losses.and_also(
             "objects", int((~both).sum()), "not in the table of labels", self.ids[~both].tolist()
         ).and_also("objects", len(only_labels), "labelled, but without measurements", only_labels)
         picked = self[both]
-        return replace(picked, label=whole_labels(labels[position[both]]), losses=losses)
+        more = {name: np.asarray(column)[position[both]] for name, column in (carried or {}).items()}
+        return replace(
+            picked,
+            label=whole_labels(labels[position[both]]),
+            losses=losses,
+            carried={**more, **picked.carried},
+        )
+
+
+def name_key(name: Any) -> str:
+    """Return what an object's name is compared by: text as it is, whole numbers without a point, bytes as text.
+
+    >>> name_key(7), name_key(7.0), name_key("7"), name_key("007"), name_key(b"a")
+    ('7', '7', '7', '007', 'a')
+    """
+    if isinstance(name, bytes):
+        return name.decode("utf-8", "replace").strip()
+    if isinstance(name, float) and name.is_integer():
+        return str(int(name))
+    return str(name).strip()
 
 
 def whole_labels(label: npt.NDArray[Any]) -> npt.NDArray[Any]:

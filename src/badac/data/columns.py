@@ -2,25 +2,33 @@
 
 A long table has one row per measurement: object, time, band, value, error. ZTF (light-curve service, alerts, forced
 photometry), Rubin (DIA sources), SNANA (photometry tables) and the Open Supernova Catalog each name them in their own way.
-The first name of `SYNONYMS` that a table has wins, capitals or not; what was recognised is said in one line, and every choice
-can be overridden.
+The first name of `SYNONYMS` that a table has wins, capitals or not; a value with another name is found by its error
+(`badac.data.pairing`). What was recognised is said in one line, and every choice can be overridden.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from badac.data.error_marks import words
+from badac.data.losses import some
+from badac.data.pairing import Pair, pair_columns
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "object": (
-        "object_id", "objectid", "object", "diaobjectid", "oid", "snid", "cid", "event", "star_id", "source_id",
-        "sourceid", "id", "name",
+        "object_id", "objectid", "object", "objid", "obj_id", "diaobjectid", "oid", "snid", "cid", "event", "star_id",
+        "source_id", "sourceid", "coadd_object_id", "targetid", "target_id", "specobjid", "thing_id", "sobject_id", "main_id",
+        "id", "name", "designation",
     ),
     "time": (
         "time", "mjd", "midpointmjdtai", "midpointtai", "expmidptmjd", "hmjd", "obsmjd", "jd", "hjd", "bjd", "phase", "t",
     ),
     "band": ("band", "filter", "filtercode", "filtername", "passband", "flt", "fid", "bandpass"),
-    "label": ("label", "class", "type", "claimedtype", "sim_type_name", "true_class", "target"),
+    "label": (
+        "label", "class", "type", "claimedtype", "sim_type_name", "true_class", "true_target", "target", "spectype", "var_type",
+    ),
 }  # fmt: skip
 
 # A value with the names that its error may have. Fluxes come first: their errors are closer to Gaussian.
@@ -50,6 +58,8 @@ class Roles:
     ----------
     quantity : str
         "flux", "magnitude" or "value".
+    kind : str
+        What the error holds (`badac.data.error_marks.KINDS`).
     """
 
     object: str
@@ -59,6 +69,7 @@ class Roles:
     error: str
     label: str | None
     quantity: str
+    kind: str = "sigma"
 
     def __str__(self) -> str:
         named = [f"{role} = {getattr(self, role)}" for role in ROLES if getattr(self, role) is not None]
@@ -77,11 +88,13 @@ def find(names: Sequence[str], role: str) -> str | None:
 
 
 def is_long(names: Sequence[str]) -> bool:
-    """Whether the columns are those of a long table: object, time, a value and its error."""
-    return find(names, "object") is not None and find(names, "time") is not None and bool(_pairs(names))
+    """Whether the columns are those of a long table: object, time, a value with a usual name and its error."""
+    return find(names, "object") is not None and find(names, "time") is not None and bool(_known(names))
 
 
-def recognise(names: Sequence[str], columns: Mapping[str, str | None] | None = None) -> Roles:
+def recognise(
+    names: Sequence[str], columns: Mapping[str, str | None] | None = None, pair: Iterable[str] = ()
+) -> Roles:
     """Tell the roles of a long table's columns.
 
     Parameters
@@ -89,11 +102,13 @@ def recognise(names: Sequence[str], columns: Mapping[str, str | None] | None = N
     names : the table's columns
     columns : mapping from role to column, optional
         Overrides: ``{"time": "hjd", "value": "mag_auto", "error": "mag_auto_rms"}``. None for a role: the table has none.
+    pair : "VALUE=ERROR"
+        The same for value and error.
     """
     given = dict(columns or {})
-    _check_overrides(names, given)
+    check_overrides(names, given, ROLES)
     found = {role: given[role] if role in given else find(names, role) for role in SYNONYMS}
-    value, error, quantity = _value(names, given)
+    value, quantity = _value(names, given, tuple(pair))
     for role in ("object", "time"):
         if found[role] is None:
             raise ValueError(
@@ -104,47 +119,78 @@ def recognise(names: Sequence[str], columns: Mapping[str, str | None] | None = N
         object=str(found["object"]),
         time=str(found["time"]),
         band=found["band"],
-        value=value,
-        error=error,
+        value=value.value,
+        error=str(value.error),
         label=found["label"],
         quantity=quantity,
+        kind=value.kind,
     )
 
 
-def _pairs(names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Values with their errors that the table has, in the order of `VALUES`."""
+def quantity_of(name: str) -> str:
+    """Return "flux", "magnitude" or "value", by the name of a column."""
+    pieces = [piece for word in words(name) for piece in word]
+    if any(piece.startswith("mag") or piece.endswith("mag") for piece in pieces):
+        return "magnitude"
+    return "flux" if any("flux" in piece for piece in pieces) else "value"
+
+
+def _known(names: Sequence[str]) -> list[tuple[Pair, str]]:
+    """Values of usual names with their errors and quantities, in the order of `VALUES`."""
     by_lower = {name.lower(): name for name in reversed(names)}
-    return [
-        (quantity, by_lower[value], by_lower[error])
-        for quantity, value, errors in VALUES
-        for error in errors
-        if value in by_lower and error in by_lower
-    ]
+    found = []
+    for quantity, value, errors in VALUES:
+        if value in by_lower:
+            named = [by_lower[error] for error in errors if error in by_lower]
+            pairs = [Pair(by_lower[value], error) for error in named]
+            also = None if pairs else pair_columns(names).of(by_lower[value])
+            found += [(one, quantity) for one in (*pairs, also) if one is not None]
+    return found
 
 
-def _value(names: Sequence[str], given: Mapping[str, str | None]) -> tuple[str, str, str]:
+def _value(names: Sequence[str], given: Mapping[str, str | None], pair: tuple[str, ...]) -> tuple[Pair, str]:
     value, error = given.get("value"), given.get("error")
-    lower = (value or "").lower()
-    quantity = "magnitude" if "mag" in lower else ("flux" if "flux" in lower else "value")
     if value is not None and error is not None:
-        return value, error, quantity
-    pairs = [pair for pair in _pairs(names) if value in (None, pair[1]) and error in (None, pair[2])]
-    if pairs:
-        return pairs[0][1], pairs[0][2], pairs[0][0]
-    known = ", ".join(f"{value} with {errors[0]}" for _, value, errors in VALUES)
+        kinds = [one.kind for one in pair_columns(names).pairs if one.error == error]
+        return Pair(value, error, *kinds[:1]), quantity_of(value)
+    others = [
+        (one, quantity_of(one.value)) for one in pair_columns(names, pair).pairs if one.error is not None
+    ]
+    known = [] if pair else _known(names)
+    fits = [
+        one for one in (*known, *others) if value in (None, one[0].value) and error in (None, one[0].error)
+    ]
+    # Of several values with unusual names none is the one that is meant.
+    if fits and (value or error or pair or known or len(others) == 1):
+        return fits[0]
+    if fits:
+        raise ValueError(
+            f"Several columns have errors beside them: {some([str(one) for one, _ in others], 5)}. Say which is meant: "
+            f"columns={{'value': {others[0][0].value!r}, 'error': {others[0][0].error!r}}}."
+        )
+    usual = ", ".join(f"{value} with {errors[0]}" for _, value, errors in VALUES)
     raise ValueError(
         f"No column with values and its column of errors was recognised{f' for {value!r}' if value else ''}: looked for "
-        f"{known}. Name them: columns={{'value': ..., 'error': ...}}; the error is one standard deviation (0: exact). "
+        f"{usual}. Name them: columns={{'value': ..., 'error': ...}}; the error is one standard deviation (0: exact). "
         f"Columns: {', '.join(names)}."
     )
 
 
-def _check_overrides(names: Sequence[str], given: Mapping[str, str | None]) -> None:
+def check_overrides(names: Sequence[str], given: Mapping[str, str | None], roles: Sequence[str]) -> None:
+    """Refuse a role that a table does not have, and a column that is not there, naming near ones."""
     for role, column in given.items():
         if role not in ROLES:
             raise ValueError(f"`columns` has roles {', '.join(ROLES)}: got {role!r}.")
-        if column is not None and column not in names:
+        if column is None:
+            continue
+        if role not in roles:
             raise ValueError(
-                f"`columns` names {column!r} for the {role}, which the table does not have. "
-                f"Columns: {', '.join(names)}."
+                f"`columns` names {column!r} for the {role}, which only a long table has (one row a measurement); this one is "
+                f"read as wide, one row an object, with roles {', '.join(roles)}. Say form='long', or leave it out."
+            )
+        if column not in names:
+            near = difflib.get_close_matches(column, names, n=1, cutoff=0.6)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(
+                f"There is no column {column!r} for the {role}.{hint} Columns: {', '.join(names)}."
             )

@@ -8,21 +8,62 @@ nothing is lost without a line in the report.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from badac.data.catalogue import Catalogue, whole_labels
+from badac.data.catalogue import Axis, Catalogue, whole_labels
+from badac.data.cells import numbers, read_cells
 from badac.data.columns import Roles, recognise
-from badac.data.files import needs
+from badac.data.conventions import Conventions, Said
+from badac.data.frames import as_frame
 from badac.data.losses import Losses, counted
 from badac.data.magnitudes import to_flux
 from badac.data.measurements import Measurements
-from badac.data.validation import BoolArray, FloatArray, IntArray, as_real
+from badac.data.optional import needs
+from badac.data.pairing import Pair
+from badac.data.quantities import units_in
+from badac.data.rows import names_of
+from badac.data.validation import BoolArray, FloatArray, IntArray
 
 # Modified Julian day 0.
 _MJD_ZERO = "1858-11-17"
+
+
+class LongSaid(Said, total=False):
+    """Further keywords of `from_long`."""
+
+    fluxes: bool
+    zero_point: float
+    units: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of a long table: the number of each one's object and band, its time, value and standard deviation, (r,) each."""
+
+    names: npt.NDArray[Any]
+    object: IntArray
+    time: FloatArray
+    value: FloatArray
+    sigma: FloatArray
+    band: IntArray
+
+    def __getitem__(self, rows: IntArray) -> _Rows:
+        return replace(
+            self,
+            object=self.object[rows],
+            time=self.time[rows],
+            value=self.value[rows],
+            sigma=self.sigma[rows],
+            band=self.band[rows],
+        )
+
+    def called(self, row: int) -> str:
+        """Return what a row is called in a message."""
+        return f"object {self.names[self.object[row]]}, row {row}"
 
 
 def from_long(
@@ -31,14 +72,13 @@ def from_long(
     columns: Mapping[str, str | None] | None = None,
     bands: Sequence[str] | None = None,
     unknown_band: str = "raise",
-    fluxes: bool = False,
-    zero_point: float = 25.0,
+    **said: Unpack[LongSaid],
 ) -> Catalogue:
     """Read a long table into padded light curves.
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame, or any table that `badac.data.frames.as_frame` takes
         One row per measurement.
     columns : mapping from role to column, optional
         Overrides what `badac.data.columns` recognises; roles are object, time, band, value, error, label.
@@ -46,13 +86,15 @@ def from_long(
         Bands and their order: those of the training table, when new objects are read. By default those found, sorted.
     unknown_band : {"raise", "drop"}
         What to do with a band that is not among `bands`.
-    fluxes : bool
-        Turn magnitudes into fluxes of the given `zero_point`.
+    **said
+        ``fluxes=True`` turns magnitudes into fluxes of ``zero_point`` (25); ``units={column: unit}`` converts to those units;
+        `pair`, `missing` and `errors` as in `badac.data.conventions.Conventions`.
 
     Returns
     -------
     Catalogue
-        Objects in the order in which the table first names them.
+        Objects in the order in which the table first names them. Columns that are the same in all rows of an object, such as
+        ra and dec, are carried along.
 
     Examples
     --------
@@ -69,10 +111,19 @@ def from_long(
     """
     if unknown_band not in ("raise", "drop"):
         raise ValueError(f"`unknown_band` must be 'raise' or 'drop': got {unknown_band!r}.")
-    roles = recognise([str(name) for name in frame.columns], columns)
+    frame = as_frame(frame)
+    fluxes, zero_point, units = (
+        said.pop("fluxes", False),
+        said.pop("zero_point", 25.0),
+        said.pop("units", None),
+    )
+    meant = Conventions.of(**said)
+    roles = recognise([str(name) for name in frame.columns], columns, meant.pair)
     names, row_object = _factorise(frame[roles.object], "object", roles.object)
     time, dated = _times(frame, roles.time)
-    value, error = _numbers(frame, roles.value), _numbers(frame, roles.error)
+    pair = Pair(roles.value, roles.error, roles.kind)
+    cells = read_cells(frame, [pair], meant, units)
+    value, error = cells.values[:, 0], cells.sigma[:, 0]
     band_names, row_band, foreign = _bands(frame, roles, bands)
     if foreign.any() and unknown_band == "raise":
         which = sorted({str(name) for name in frame[roles.band][foreign].tolist()})
@@ -83,20 +134,34 @@ def from_long(
         )
     if fluxes and roles.quantity == "magnitude":
         value, error = to_flux(value, error, zero_point)
+    rows = _Rows(names, row_object, time, value, error, row_band)
     nameless = _is_empty(frame[roles.band]) if roles.band else np.zeros(len(time), dtype=bool)
-    use, losses = _usable(names, row_object, time, value, error, row_band, foreign, nameless)
+    use, losses = _usable(rows, (("no band", nameless), ("band never seen in training", foreign)))
+    losses = Losses(notes=(*frame.attrs.get("notes", ()), *cells.losses.notes)).merged(losses)
     if dated:
         losses = losses.and_note(f"the dates in {roles.time!r} were taken as modified Julian days (UTC)")
     keep = use[np.lexsort((row_band[use], time[use], row_object[use]))]
-    losses = _notes(losses, use, keep, names, row_object, time, error, row_band)
-    objects, present = _padded(
-        len(names), row_object[keep], time[keep], value[keep], error[keep], row_band[keep], roles
-    )
+    losses = losses.merged(_notes(rows[use], rows[keep]))
+    objects, present = _padded(rows[keep], has_bands=roles.band is not None)
     losses = losses.and_also("objects", int((~present).sum()), "no usable point", names[~present].tolist())
     if not present.any():
         raise ValueError(f"no object has a usable point. {losses}")
+    quantity = "flux" if fluxes and roles.quantity == "magnitude" else roles.quantity
+    unit = "" if quantity != roles.quantity else (units or units_in(frame)).get(roles.value, "")
+    used = {roles.object, roles.time, roles.band, roles.value, roles.error, roles.label}
+    carried = _carried(frame, used, row_object)
     catalogue = Catalogue(
-        objects[present], names[present], None, str(roles), losses, tuple(band_names) if roles.band else ()
+        objects[present],
+        names[present],
+        None,
+        str(roles),
+        losses,
+        tuple(band_names) if roles.band else (),
+        kind="light curve",
+        axis=Axis(roles.time, "d" if dated else units_in(frame).get(roles.time, "")),
+        quantity=Axis(quantity if quantity != "value" else roles.value, unit),
+        units={roles.value: unit} if unit else {},
+        carried={name: column[present] for name, column in carried.items()},
     )
     if roles.label is None:
         return catalogue
@@ -104,11 +169,21 @@ def from_long(
     return catalogue.with_labels(of_object, label)
 
 
-def _numbers(frame: Any, name: str) -> FloatArray:
-    try:
-        return as_real(frame[name], f"column {name!r}")
-    except (TypeError, ValueError) as problem:
-        raise ValueError(f"Column {name!r} must hold numbers: {str(problem).split(': ', 1)[-1]}") from problem
+def _carried(frame: Any, used: set[str | None], row_object: IntArray) -> dict[str, npt.NDArray[Any]]:
+    """Columns that are the same in all rows of an object, by object."""
+    first = np.unique(row_object, return_index=True)[1]
+    found = {}
+    for name in frame.columns:
+        if str(name) in used:
+            continue
+        column = frame[name]
+        empty = _is_empty(column)
+        cells = np.asarray(column)
+        with np.errstate(invalid="ignore"):
+            same = (cells == cells[first][row_object]) | (empty & empty[first][row_object])
+        if np.all(same):
+            found[str(name)] = names_of(column.iloc[first])
+    return found
 
 
 def _times(frame: Any, name: str) -> tuple[FloatArray, bool]:
@@ -118,9 +193,9 @@ def _times(frame: Any, name: str) -> tuple[FloatArray, bool]:
     if kind == "m":
         return np.asarray(column.dt.total_seconds()) / 86400.0, False
     if kind not in "MOUT":
-        return _numbers(frame, name), False
+        return numbers(column, name), False
     try:
-        return _numbers(frame, name), False
+        return numbers(column, name), False
     except ValueError:
         pandas = needs("pandas", "Reading dates")
         try:
@@ -171,102 +246,72 @@ def _bands(frame: Any, roles: Roles, bands: Sequence[str] | None) -> tuple[list[
     return known, code, (code < 0) & named
 
 
-def _usable(
-    names: npt.NDArray[Any],
-    row_object: IntArray,
-    time: FloatArray,
-    value: FloatArray,
-    error: FloatArray,
-    row_band: IntArray,
-    foreign: BoolArray,
-    nameless: BoolArray,
-) -> tuple[IntArray, Losses]:
-    """Rows that can be used, and a line for every reason why others cannot."""
+def _usable(rows: _Rows, without: Sequence[tuple[str, BoolArray]]) -> tuple[IntArray, Losses]:
+    """Rows that can be used, and a line for every reason why others cannot; `without`: rows without a known band."""
     losses = Losses()
-    left = np.ones(len(time), dtype=bool)
+    left = np.ones(len(rows.time), dtype=bool)
     reasons: tuple[tuple[str, BoolArray], ...] = (
-        ("no band", nameless),
-        ("band never seen in training", foreign),
-        ("no time (not a finite number)", ~np.isfinite(time)),
-        ("no value (not a finite number)", ~np.isfinite(value)),
-        ("no error (NaN) for a measured value", np.isnan(error)),
-        ("infinite error", np.isinf(error)),
-        ("negative error: it is one standard deviation", error < 0),
+        *without,
+        ("no time (not a finite number)", ~np.isfinite(rows.time)),
+        ("no value (not a finite number)", ~np.isfinite(rows.value)),
+        ("no error (NaN) for a measured value", np.isnan(rows.sigma)),
+        ("infinite error", np.isinf(rows.sigma)),
+        ("negative error: it is one standard deviation", rows.sigma < 0),
     )
     for reason, bad in reasons:
         hit = left & bad
         losses = losses.and_also(
-            "rows",
-            int(hit.sum()),
-            reason,
-            (f"object {names[row_object[row]]}, row {row}" for row in np.flatnonzero(hit)),
+            "rows", int(hit.sum()), reason, map(rows.called, np.flatnonzero(hit).tolist())
         )
         left &= ~bad
-    rows = np.flatnonzero(left)
-    cells = np.column_stack([row_object[rows], row_band[rows], time[rows], value[rows], error[rows]])
+    good = np.flatnonzero(left)
+    kept = rows[good]
+    cells = np.column_stack([kept.object, kept.band, kept.time, kept.value, kept.sigma])
     _, first = np.unique(cells, axis=0, return_index=True)
-    if len(first) < len(rows):
-        again = np.setdiff1d(np.arange(len(rows)), first)
+    if len(first) < len(good):
+        again = good[np.setdiff1d(np.arange(len(good)), first)]
         losses = losses.and_also(
-            "rows",
-            len(again),
-            "the same measurement twice",
-            (f"object {names[row_object[rows[r]]]}, row {rows[r]}" for r in again),
+            "rows", len(again), "the same measurement twice", map(rows.called, again.tolist())
         )
-        rows = rows[np.sort(first)]
-    return rows, losses
+        good = good[np.sort(first)]
+    return good, losses
 
 
-def _notes(
-    losses: Losses,
-    use: IntArray,
-    keep: IntArray,
-    names: npt.NDArray[Any],
-    row_object: IntArray,
-    time: FloatArray,
-    error: FloatArray,
-    row_band: IntArray,
-) -> Losses:
-    """Words on rows that were kept as they are, though a reader should know of them."""
-    exact = int((error[keep] == 0).sum())
+def _notes(used: _Rows, kept: _Rows) -> Losses:
+    """Words on rows that were kept as they are, though a reader should know of them; `kept` are the used ones in order."""
+    losses = Losses()
+    exact = int((kept.sigma == 0).sum())
     if exact:
         losses = losses.and_note(
             f"{counted(exact, 'rows have')} error 0, taken as exact; drop such rows if 0 means unknown"
         )
-    step = np.diff(row_object[use])
-    if ((step == 0) & (np.diff(time[use]) < 0)).any() or (step < 0).any():
+    step = np.diff(used.object)
+    if ((step == 0) & (np.diff(used.time) < 0)).any() or (step < 0).any():
         losses = losses.and_note("rows were not in order of object and time; they were sorted")
-    same = (np.diff(row_object[keep]) == 0) & (np.diff(time[keep]) == 0) & (np.diff(row_band[keep]) == 0)
+    same = (np.diff(kept.object) == 0) & (np.diff(kept.time) == 0) & (np.diff(kept.band) == 0)
     if same.any():
         losses = losses.and_note(
             f"{counted(int(same.sum()), 'rows have')} the object, band and time of another row and another value; all were kept"
         )
-    count = np.bincount(row_object[keep], minlength=len(names))
+    count = np.bincount(kept.object, minlength=len(kept.names))
     if (count == 1).any():
-        few = names[count == 1]
+        few = kept.names[count == 1]
         shown = ", ".join(str(name) for name in few[:5].tolist())
         losses = losses.and_note(f"{counted(len(few), 'objects have')} a single point ({shown})")
     return losses
 
 
-def _padded(
-    n: int,
-    row_object: IntArray,
-    time: FloatArray,
-    value: FloatArray,
-    error: FloatArray,
-    row_band: IntArray,
-    roles: Roles,
-) -> tuple[Measurements, BoolArray]:
+def _padded(rows: _Rows, *, has_bands: bool) -> tuple[Measurements, BoolArray]:
     """Rows sorted by object and time into padded arrays; and which objects have a point at all."""
-    count = np.bincount(row_object, minlength=n)
+    n = len(rows.names)
+    count = np.bincount(rows.object, minlength=n)
     width = int(max(count.max(initial=0), 1))
-    column = np.arange(len(row_object)) - np.repeat(np.cumsum(count) - count, count)
+    column = np.arange(len(rows.object)) - np.repeat(np.cumsum(count) - count, count)
     values, at = np.full((n, width), np.nan), np.full((n, width), np.nan)
     sigma, band = np.full((n, width), np.inf), np.full((n, width), -1, dtype=np.int64)
-    cell = (row_object, column)
-    values[cell], at[cell], sigma[cell], band[cell] = value, time, error, row_band
-    return Measurements(values, sigma, at=at, band=band if roles.band else None), count > 0
+    cell = (rows.object, column)
+    values[cell], at[cell], sigma[cell], band[cell] = rows.value, rows.time, rows.sigma, rows.band
+    return Measurements(values, sigma, at=at, band=band if has_bands else None), count > 0
 
 
 def _labels(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _EXAMPLES = 5
 
 
 def counted(count: int, what: str) -> str:
-    """Say how many things have something, in grammar.
+    """Say how many things there are, or have something, in grammar.
 
-    >>> counted(1, "rows have"), counted(2, "objects have")
-    ('1 row has', '2 objects have')
+    >>> counted(1, "rows have"), counted(2, "objects have"), counted(1, "cells")
+    ('1 row has', '2 objects have', '1 cell')
     """
-    return f"{count} {what}" if count != 1 else f"1 {what.removesuffix('s have')} has"
+    if count != 1:
+        return f"{count} {what}"
+    return (
+        f"1 {what.removesuffix('s have')} has" if what.endswith("s have") else f"1 {what.removesuffix('s')}"
+    )
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,20 @@ class Losses:
         names = tuple(str(example) for _, example in zip(range(_EXAMPLES + 1), examples, strict=False))
         return Losses((*self.left_out, Loss(what, int(count), reason, names)), self.notes)
 
+    def merged(self, other: Losses) -> Losses:
+        """Return both reports as one."""
+        return Losses((*self.left_out, *other.left_out), (*self.notes, *other.notes))
+
     def and_note(self, note: str) -> Losses:
         """Return the report with one more note."""
         return Losses(self.left_out, (*self.notes, note))
+
+
+def some(names: Sequence[str], most: int = 12) -> str:
+    """Return names separated by commas; of many, the first and how many there are.
+
+    >>> some(["a", "b", "c"], most=2)
+    'a, b, ... (3 in all)'
+    """
+    more = f", ... ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(str(name) for name in names[:most]) + more

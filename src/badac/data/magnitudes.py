@@ -49,3 +49,26 @@ def as_fluxes(objects: Measurements, zero_point: float | FloatArray = 25.0) -> M
         at=objects.at,
         band=objects.band,
     )
+
+
+def as_magnitudes(objects: Measurements, zero_point: float | FloatArray = 25.0) -> Measurements:
+    """Turn objects measured in fluxes (n, m) into magnitudes; a flux that is not positive becomes missing.
+
+    Parameters
+    ----------
+    objects : Measurements
+    zero_point : float, or (n, 1) or (m,) array
+        Magnitude of flux 1.
+    """
+    if objects.covariance is not None:
+        raise ValueError("fluxes with a covariance do not turn into magnitudes: give `sigma`.")
+    seen = objects.observed & (np.where(objects.observed, objects.values, 0.0) > 0)
+    magnitude, sigma = to_magnitude(
+        np.where(seen, objects.values, 1.0), np.where(seen, objects.sigma, 0.0), zero_point
+    )
+    return Measurements(
+        np.where(seen, magnitude, np.nan),
+        np.where(seen, sigma, np.inf) if objects.has_errors else None,
+        at=objects.at,
+        band=objects.band,
+    )

@@ -1,129 +1,125 @@
-"""Tables into `Measurements`: a column ``name`` is a value, a column ``name_err`` its standard deviation.
+"""Tables into `Measurements`, as the estimator takes them: columns of values, and columns of their errors.
 
-Works on anything with the shape of a pandas DataFrame (``columns`` and ``__getitem__``) and, through
-`from_astropy`, on astropy tables, whose units are honoured: an error in mJy beside a flux in Jy is converted.
-For files, and for tables with names, labels and other columns beside the measurements, see `badac.data.reading`.
+The columns are told apart by `badac.data.pairing`, so that ``fit(table)`` and the command line see the same values and the same
+errors. Units of astropy tables are honoured: an error in mJy beside a flux in Jy is converted. For files, and for tables with
+names, labels and other columns that are to travel along, see `badac.data.reading`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
-import numpy as np
-
+from badac.data.cells import read_cells
+from badac.data.column_sorts import plain_numbers
+from badac.data.conventions import Conventions, Said
+from badac.data.frames import as_frame
 from badac.data.measurements import Measurements
-from badac.data.validation import FloatArray, as_real
+from badac.data.pairing import Pair, Pairing, pair_columns
+from badac.data.quantities import units_in
+from badac.data.vectors import are_objects, from_vectors, vector_columns
+from badac.data.wide import checked_names
+
+__all__ = ["TableWarning", "as_frame", "from_astropy", "from_frame", "has_error_columns", "value_columns"]
 
 
-def as_frame(table: Any) -> Any:
-    """Return an Arrow table as a DataFrame, and anything else as it is."""
-    return table.to_pandas() if hasattr(table, "to_pandas") and hasattr(table, "column_names") else table
+class TableWarning(UserWarning):
+    """Something in a table that its owner should know."""
 
 
 def has_error_columns(frame: Any, suffix: str = "_err") -> bool:
-    """Whether a table has at least one pair of columns ``name`` and ``name_err``."""
-    names = [str(name) for name in frame.columns]
-    present = set(names)
-    return any(name + suffix in present for name in names)
+    """Whether a table has at least one pair of columns of values and their errors."""
+    return bool(_pairing([str(name) for name in frame.columns], suffix, ()).pairs)
 
 
 def value_columns(names: Sequence[str], suffix: str = "_err") -> list[str]:
-    """Return the columns that hold values, checking that each has its error column and each error its value."""
-    present = set(names)
-    if len(present) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise ValueError(f"The table has more than one column {twice!r}. Rename or drop one.")
-    values = [name for name in names if not (name.endswith(suffix) and name[: -len(suffix)] in present)]
-    orphans = [name for name in values if name.endswith(suffix)]
-    if orphans:
-        raise ValueError(
-            f"Column {orphans[0]!r} looks like an error column, but there is no column {orphans[0][: -len(suffix)]!r}. "
-            f"Rename one of them, or drop it. Columns: {', '.join(names)}."
-        )
-    lonely = [name for name in values if name + suffix not in present]
-    if lonely and len(lonely) < len(values):
-        raise ValueError(
-            f"Column {lonely[0]!r} has no error column {lonely[0] + suffix!r}, while {values_with(values, present, suffix)!r} "
-            f"has one. Add it (0 means exact), or drop the column from the table (labels and identifiers are not values)."
-        )
-    return values
+    """Return the columns that hold values: those with an error column or, where none has one, all.
+
+    Columns that look like errors and belong to no value, and names that come twice, raise a ValueError.
+    """
+    pairing = _pairing(names, suffix, ()).checked()
+    return [pair.value for pair in pairing.pairs] or list(names)
 
 
-def values_with(values: Sequence[str], present: set[str], suffix: str) -> str:
-    """Return the first value column that has an error column."""
-    return next(name for name in values if name + suffix in present)
-
-
-def from_frame(frame: Any, *, suffix: str = "_err", at: Any = None) -> Measurements:
-    """Read a DataFrame with columns ``name`` and ``name_err`` into `Measurements`.
+def from_frame(frame: Any, *, suffix: str = "_err", at: Any = None, **said: Unpack[Said]) -> Measurements:
+    """Read a table with columns of values and of their errors into `Measurements`.
 
     Parameters
     ----------
-    frame : DataFrame
-        One row an object. Without any ``*_err`` column all columns are values without errors.
+    frame : DataFrame, or any table that `badac.data.frames.as_frame` takes
+        One row an object. Identifiers, coordinates, flags and text are no values; any other column without an error column is
+        refused, unless none has one: then all columns are values without errors.
     suffix : str
-        What marks an error column.
+        What marks an error column, beside the marks that are known.
     at : (m,) array-like, optional
         Coordinates of the points, in the order of the value columns.
+    **said
+        `pair`, `missing` and `errors`, see `badac.data.conventions.Conventions`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from badac.data import from_frame
+    >>> from_frame(pd.DataFrame({"name": ["a"], "psfMag_u": [19.0], "psfMagErr_u": [0.1]}))
+    Measurements(1 objects x 1 points, with sigma)
     """
-    names = [str(name) for name in frame.columns]
-    by_name = dict(zip(names, frame.columns, strict=True))
-    wanted = value_columns(names, suffix)
-    values = _columns(frame, [by_name[name] for name in wanted])
-    if wanted and wanted[0] + suffix in by_name:
-        return Measurements(values, _columns(frame, [by_name[name + suffix] for name in wanted]), at=at)
-    return Measurements(values, at=at)
+    frame, meant = as_frame(frame), Conventions.of(**said)
+    names = checked_names(frame)
+    vectors = vector_columns(frame)
+    if vectors and are_objects(frame, vectors, meant):
+        return from_vectors(frame, columns={"label": None}, **said).objects
+    pairing = _pairing(names, suffix, meant.pair).typed(frame)
+    if meant.errors == "none" or not pairing.checked().pairs:
+        exact = read_cells(frame, [Pair(name, None) for name in names], meant)
+        return Measurements(exact.values, at=at)
+    known = {name for pair in (*pairing.pairs, *pairing.positions) for name in (pair.value, pair.error)}
+    lonely = plain_numbers([name for name in names if name not in known and name not in pairing.also], frame)
+    if lonely:
+        first = pairing.pairs[0]
+        raise ValueError(
+            f"Column {lonely[0]!r} has no error column, while {first.value!r} has one ({first.error}). Add it, say that the "
+            f"values are exact with pair=['{lonely[0]}='], or drop the column from the table (labels and identifiers are not "
+            "values)."
+        )
+    _check_units(units_in(frame), pairing.pairs)
+    cells = read_cells(frame, pairing.pairs, meant)
+    for note in cells.losses.notes:
+        warnings.warn(note, TableWarning, stacklevel=2)
+    return Measurements(cells.values, cells.sigma, at=at)
 
 
-def _columns(frame: Any, names: Sequence[Any]) -> FloatArray:
-    columns = []
-    for name in names:
-        try:
-            columns.append(as_real(frame[name], f"column {name!r}"))
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"Column {str(name)!r} must hold numbers: {str(error).split(': ', 1)[-1]}"
-            ) from error
-    return np.column_stack(columns) if columns else np.empty((len(frame), 0))
-
-
-def from_astropy(table: Any, *, suffix: str = "_err", at: Any = None) -> Measurements:
+def from_astropy(table: Any, *, suffix: str = "_err", at: Any = None, **said: Unpack[Said]) -> Measurements:
     """Read an astropy ``Table`` or ``QTable``: as `from_frame`, with masked cells missing and units honoured.
 
     An error column is converted to the unit of its value column; one that has a unit where the other has none is an
     error.
     """
-    wanted = value_columns(list(table.colnames), suffix)
-    values, sigmas = [], []
-    for name in wanted:
-        value, unit = _plain(table[name])
-        values.append(value)
-        if name + suffix in table.colnames:
-            error, error_unit = _plain(table[name + suffix])
-            if (unit is None) != (error_unit is None):
-                raise ValueError(
-                    f"Columns {name!r} and {name + suffix!r} must both have a unit, or neither: got "
-                    f"{unit or 'none'} and {error_unit or 'none'}."
-                )
-            if unit is not None and unit != error_unit:
-                try:
-                    error = error * error_unit.to(unit)
-                except Exception as problem:
-                    raise ValueError(
-                        f"The unit of {name + suffix!r}, {error_unit}, does not convert to that of {name!r}, {unit}."
-                    ) from problem
-            sigmas.append(error)
-    stacked = np.column_stack(values) if values else np.empty((len(table), 0))
-    return Measurements(stacked, np.column_stack(sigmas) if sigmas else None, at=at)
+    return from_frame(as_frame(table), suffix=suffix, at=at, **said)
 
 
-def _plain(column: Any) -> tuple[FloatArray, Any]:
-    """Return a column's numbers (masked cells NaN) and its unit."""
-    unit = getattr(column, "unit", None)
-    bare = column.value if hasattr(column, "value") and unit is not None else column
-    mask = getattr(bare, "mask", getattr(column, "mask", None))
-    numbers = as_real(np.ma.getdata(np.ma.asarray(bare)), f"column {column.info.name!r}").copy()
-    if mask is not None:
-        numbers[np.broadcast_to(mask, numbers.shape)] = np.nan
-    return numbers, unit
+def _check_units(units: Mapping[str, str], pairs: Sequence[Pair]) -> None:
+    for pair in pairs:
+        if pair.error is not None and pair.kind == "sigma" and (pair.value in units) != (pair.error in units):
+            raise ValueError(
+                f"Columns {pair.value!r} and {pair.error!r} must both have a unit, or neither: got "
+                f"{units.get(pair.value, 'none')} and {units.get(pair.error, 'none')}."
+            )
+
+
+def _pairing(names: Sequence[str], suffix: str, pair: Sequence[str]) -> Pairing:
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"The table has more than one column {twice!r}. Rename or drop one.")
+    marked = [name for name in names if name.endswith(suffix) and name.removesuffix(suffix) in names]
+    said = [f"{name.removesuffix(suffix)}={name}" for name in marked if suffix != "_err" and suffix]
+    return pair_columns(names, (*pair, *said))
+
+
+def refuse_without_errors(objects: Measurements) -> None:
+    """Raise a ValueError if all error bars of training objects (n, m) are missing: a model would be learned from nothing."""
+    if objects.has_errors and objects.values.size and not objects.observed.any():
+        raise ValueError(
+            "no value has a usable error bar, so nothing could be learned: all values or all errors are missing (NaN or "
+            "infinite). Give one standard deviation for each value (0: exact), or no errors at all to take values as exact."
+        )

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from badac.calibration.pvalues import discoveries, expected_false_alarms
 from badac.data import Catalogue
-from badac.data.measurements import concatenate
 from badac.estimators import BADACClassifier
 from badac.job.batches import batches
 from badac.job.layout import Layout
@@ -178,11 +177,7 @@ def strangest(
     found, scores = batch[top], score[top]
     if kept is not None:
         before, earlier = kept
-        found = replace(
-            before,
-            objects=concatenate([before.objects, found.objects]),
-            ids=np.concatenate([before.ids, found.ids]),
-        )
+        found = Catalogue.together([before, replace(found, label=None)])
         scores = np.concatenate([earlier, scores])
         order = strangest_first(scores)[:n]
         found, scores = found[order], scores[order]

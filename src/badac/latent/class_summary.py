@@ -51,8 +51,8 @@ class ClassSummary:
 
     @cached_property
     def mixture(self) -> Mixture:
-        """The density as a mixture: of one curve per member and bandwidth it has as many components."""
-        return self.density.as_mixture()
+        """The density itself, or a mixture of few components near it."""
+        return self.density.proposal()
 
     @cached_property
     def components(self) -> Components:
@@ -78,8 +78,9 @@ def gaussian_objects(
     """
     if is_plain(noise):
         return with_noise_scale(objects, noise), np.zeros(objects.n_objects)
-    sites = gaussian_approximation(objects, factor, noise, density=density)
-    return sites.objects, sites.log_constant
+    under = Mixture.standard(factor.rank) if density is None else density
+    found = gaussian_approximation(objects, factor, noise, density=under)
+    return found.objects, found.log_constant
 
 
 def in_factors(
@@ -122,14 +123,14 @@ class ObjectsUnderClass:
     def weighed(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Precision of each point and that times its residual (n, m), both 0 where missing, and offsets (n,)."""
         factor = self.summary.factor
-        return weighted_residuals(self.gaussian[0], factor.mean, factor.psi)
+        return weighted_residuals(self.gaussian[0], factor.mean, factor.psi, n_threads=self.n_threads)
 
     def through(self, factors: FloatArray) -> LatentLikelihood:
         """Return the latent likelihoods in factors (m, q) in place of the class's own, without the constants."""
         gaussian, factor = self.gaussian[0], self.summary.factor
         if gaussian.covariance is None:
             return in_factors(*self.weighed, factors)
-        return project(gaussian, factor.mean, factors, factor.psi)
+        return project(gaussian, factor.mean, factors, factor.psi, n_threads=self.n_threads)
 
     @cached_property
     def latent(self) -> LatentLikelihood:

@@ -3,10 +3,10 @@
     link = mean + factors z + eps ,    z ~ population,    eps ~ N(0, diag psi),    P(count | link) exact
 
 Around the link's posterior mean each count acts as a Gaussian measurement of the link (its gradient and curvature there,
-averaged over the posterior: variational Gauss), so that the population of `badac.latent.factor` is learned as
-from any noisy values. What the Gaussian misses is put back as a constant per object by importance sampling over the latent
-position (`badac.latent.importance_correction`), with the exact likelihood of the counts, eps integrated by Gauss-Hermite
-quadrature.
+averaged over the posterior: a Laplace step with variational averages, Opper & Archambeau 2009), so that the population of
+`badac.latent.factor` is learned as from any noisy values. What the Gaussian misses is put back as a constant per object by
+importance sampling over the latent position (`badac.latent.importance_correction`), with the exact likelihood of the
+counts, eps integrated by Gauss-Hermite quadrature.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from badac.latent.likelihood import products
 from badac.noise.model import LinkedNoise
 from badac.training import FloatArray
 
-_STEPS = 12
+_STEPS = 12  # at most: an object stops when it has settled
+# In units of the population's own width: what is no step any more, the longest (Newton's may overshoot at a count of zero), and
+# the width of a point that says nothing.
 _SETTLED = 1e-3
 _LARGEST_STEP = 3.0
 _WIDEST = 1e3
-_HERMITE = np.polynomial.hermite_e.hermegauss(5)
+_HERMITE = np.polynomial.hermite_e.hermegauss(5)  # exact up to the ninth power of eps
 
 
 def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> tuple[FloatArray, FloatArray]:
@@ -56,18 +58,18 @@ def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> t
         seen, some = observed[active], objects[active]
         gradient, curvature = noise.working(some, link[active], variance[active])
         width = 1.0 / np.maximum(curvature, 1.0 / (_WIDEST * unit) ** 2)
-        told = link[active] + gradient * width
+        working = link[active] + gradient * width
         weight = np.where(seen, 1.0 / (factor.psi + width), 0.0)
-        residual = np.where(seen, told - factor.mean, 0.0)
+        residual = np.where(seen, working - factor.mean, 0.0)
         inverse = np.linalg.inv(unpack(weight @ outer) + np.eye(rank))
         moved = (inverse @ ((weight * residual) @ factor.factors)[..., None])[..., 0]
         spread = (inverse[:, rows, columns] * twice) @ outer.T
         smooth = factor.mean + moved @ factor.factors.T
         # The link's own posterior: the factors' part, drawn to the count as far as psi allows.
         own = np.where(seen, factor.psi * weight, 0.0)
-        step = smooth + own * (np.where(seen, told, 0.0) - smooth) - link[active]
+        step = smooth + own * (np.where(seen, working, 0.0) - smooth) - link[active]
         step = np.clip(step, -_LARGEST_STEP * unit, _LARGEST_STEP * unit)
-        value[active], sigma2[active] = told, width
+        value[active], sigma2[active] = working, width
         link[active] += step
         variance[active] = spread * (1.0 - own) ** 2 + own * np.where(seen, width, 0.0)
         # Each object goes on until it has settled, whatever the others in its block do.

@@ -40,9 +40,6 @@ class LatentDensity(Protocol):
     def posterior(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of the objects' latent positions."""
 
-    def as_mixture(self) -> Mixture:
-        """Return it as the mixture that it is, of as many components as it has."""
-
     def proposal(self) -> Mixture:
         """Return a mixture near it of few components, for importance sampling to draw positions from."""
 

@@ -26,7 +26,8 @@ from badac.latent.likelihood import LatentLikelihood, blocks, products, project,
 from badac.registry import registered
 from badac.training import FloatArray, TrainingScales
 
-# What the prior member adds to psi, in units of the variance of all training objects at the point.
+# In units of the variance of all training objects at the point: what the prior member adds to psi, small, since it is to decide
+# only where all members agree; and what keeps a density finite where they agree to the last digit.
 PRIOR_SHARE = 0.02
 _FLOOR = 1e-10
 
@@ -162,7 +163,7 @@ def psi_step(sums: FactorSums, psi: FloatArray, scales: TrainingScales) -> Float
 
 
 def with_prior_member(psi: FloatArray, count: FloatArray, scales: TrainingScales) -> FloatArray:
-    """Average psi (m,) learned from `count` (m,) members with one prior member; where count is 0, the surroundings."""
+    """Average psi (m,) learned from `count` (m,) members with one prior member; where count is 0, as all training objects."""
     prior = np.where(count > 0, PRIOR_SHARE, 1.0) * scales.scale**2
     return np.asarray((count * psi + prior) / (count + 1.0) + _FLOOR * scales.scale**2)
 

@@ -29,10 +29,15 @@ from badac.latent.factor import Factor
 from badac.latent.importance_correction import LogLikelihood, importance_correction
 from badac.latent.likelihood import LatentLikelihood, blocks
 from badac.latent.mixture import Mixture
-from badac.noise.gaussian import Gaussian
-from badac.noise.model import LinkedNoise, Noise, ScaleMixture, check_values
+from badac.noise.gaussian import with_one_width
+from badac.noise.kinds import NoiseKind, kind_of, name_of
+from badac.noise.model import LinkedNoise, Noise, ScaleMixture, check_values, needs_sigma
+from badac.noise.scales import check_sigma_only
+from badac.threads import in_order, over_blocks
 from badac.training import FloatArray, TrainingScales
 
+# At most so many alternations; an object stops when its position moves by less. tests/latent/test_gaussian_approximation.py
+# says what error is left.
 _STEPS = 15
 _SETTLED = 1e-3
 
@@ -46,7 +51,7 @@ class GaussianApproximation:
     objects : Measurements
         (n, m): the same values with the sigma that each point seems to have.
     log_constant : (n,)
-        To be added to the log evidence of `objects`.
+        To be added to the log evidence of `objects`; 0 if no density was given.
     responsibility : (n, m, S) or None
         Of each width for each point, if it was asked for; 0 where missing.
     squared : (n, m) or None
@@ -59,14 +64,12 @@ class GaussianApproximation:
     squared: FloatArray | None = None
 
 
-def has_widths(noise: object) -> bool:
-    """Whether the noise has several widths, so that a Gaussian population cannot take the errors as they are."""
-    return isinstance(noise, ScaleMixture) and len(noise.gaussian_scales()[1]) > 1
+def is_plain(noise: Noise) -> bool:
+    """Whether a Gaussian population may take the objects' errors as they are, but for a factor on all of them.
 
-
-def is_plain(noise: object) -> bool:
-    """Whether a Gaussian population may take the objects' errors as they are, but for a factor on all of them."""
-    return not has_widths(noise) and not isinstance(noise, LinkedNoise)
+    A covariance that the noise adds is learned with the factors, or given to the objects before (`with_covariance_of`).
+    """
+    return kind_of(noise) in (NoiseKind.GAUSSIAN, NoiseKind.COVARIANCE)
 
 
 def link_scales(members: Measurements, noise: object, scales: TrainingScales) -> TrainingScales:
@@ -78,27 +81,35 @@ def link_scales(members: Measurements, noise: object, scales: TrainingScales) ->
 
 
 def with_noise_scale(objects: Measurements, noise: Noise | None) -> Measurements:
-    """Return the objects with the error bars that a Gaussian noise believes in.
+    """Return the objects with the error bars that a Gaussian noise scales them to.
 
     A covariance that all members of a class share (`badac.noise.Correlated`) needs nothing here: the factors learn it as
     a part of what the members of the class have in common.
     """
-    return noise.scaled(objects) if isinstance(noise, Gaussian) else objects
+    if noise is None or kind_of(noise) is not NoiseKind.GAUSSIAN:
+        return objects
+    return with_one_width(objects, noise)
 
 
 def latent_likelihood(
-    objects: Measurements, factor: Factor, noise: Noise | None, density: LatentDensity | None = None
+    objects: Measurements,
+    factor: Factor,
+    noise: Noise | None,
+    density: LatentDensity | None = None,
+    *,
+    n_threads: int = 1,
 ) -> LatentLikelihood:
     """Return the latent likelihoods of objects under any noise, for their evidence under a density of the positions.
 
     Under noise that is not Gaussian they are those of the Gaussian objects that stand for them, with a constant that makes
-    the evidence under `density` right (`gaussian_sites`).
+    the evidence under `density`, by default ``N(0, I)``, right (`gaussian_approximation`).
     """
     if noise is None or is_plain(noise):
-        return factor.project(with_noise_scale(objects, noise))
-    sites = gaussian_approximation(objects, factor, noise, density=density)
-    latent = factor.project(sites.objects)
-    return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * sites.log_constant)
+        return factor.project(with_noise_scale(objects, noise), n_threads=n_threads)
+    density = Mixture.standard(factor.rank) if density is None else density
+    found = gaussian_approximation(objects, factor, noise, density=density, n_threads=n_threads)
+    latent = factor.project(found.objects, n_threads=n_threads)
+    return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * found.log_constant)
 
 
 def gaussian_approximation(
@@ -107,8 +118,8 @@ def gaussian_approximation(
     noise: Noise,
     *,
     density: LatentDensity | None = None,
-    constants: bool = True,
     details: bool = False,
+    n_threads: int = 1,
 ) -> GaussianApproximation:
     """Find the Gaussian objects that stand for objects under noise of several widths.
 
@@ -121,27 +132,35 @@ def gaussian_approximation(
     noise : Noise
         A `ScaleMixture`, or a `LinkedNoise` (counts): then the Gaussian objects are in the space of the link.
     density : LatentDensity, optional
-        Of the latent positions, under which the constants make the evidence right; ``N(0, I)`` if not given.
-    constants : bool
-        Whether the log constants are needed; learning does without.
+        Of the latent positions, under which the constants make the evidence right. Without it there are none: learning does
+        without.
     details : bool
         Whether responsibilities and squared residuals are returned.
     """
+    if objects.covariance is not None and needs_sigma(noise):
+        check_sigma_only(noise, objects)
     if isinstance(noise, LinkedNoise):
         check_values(noise, objects)
-        parts = [linked_block(objects[block], factor, noise) for block in blocks(objects)]
+        counted = noise
+        parts = in_order(
+            lambda some: linked_block(objects[some], factor, counted), blocks(objects), n_threads
+        )
         values, sigma = (np.concatenate(each) for each in zip(*parts, strict=True))
         found = Measurements._trusted(values, sigma, at=objects.at)
-        return GaussianApproximation(found, _constants(objects, found, factor, noise, density, constants))
-    assert isinstance(noise, ScaleMixture)
+        return GaussianApproximation(found, _constants(objects, found, factor, noise, density, n_threads))
+    if not isinstance(noise, ScaleMixture):
+        raise ValueError(
+            f"{name_of(noise)} is known by its matches alone, and a Gaussian population cannot be integrated over it: "
+            'class_model="instances" takes it as it is.'
+        )
     log_share, scale = noise.gaussian_scales()
     points = _points(objects, factor, log_share, scale)
-    weight, squared = widths_posterior(points, max_steps=_STEPS, tolerance=_SETTLED)
+    weight, squared = widths_posterior(points, max_steps=_STEPS, tolerance=_SETTLED, n_threads=n_threads)
     present = weight > 0
     variance = np.divide(1.0, weight, out=np.ones_like(weight), where=present)
     sigma = np.where(present, np.sqrt(np.maximum(variance - factor.psi, 0.0)), np.inf)
     found = Measurements._trusted(objects.values, sigma, at=objects.at)
-    constant = _constants(objects, found, factor, noise, density, constants)
+    constant = _constants(objects, found, factor, noise, density, n_threads)
     if not details:
         return GaussianApproximation(found, constant)
     responsibility = responsibilities(squared, objects.sigma, factor.psi, log_share, scale)
@@ -154,28 +173,29 @@ def _constants(
     factor: Factor,
     noise: Noise,
     density: LatentDensity | None,
-    wanted: bool,
+    n_threads: int,
 ) -> FloatArray:
-    """Return (n,): what the evidence of the Gaussian objects misses; 0 if not wanted."""
-    if not wanted or not objects.n_objects:
-        return np.zeros(objects.n_objects)
-    under = Mixture.standard(factor.rank) if density is None else density.proposal()
-    latent = factor.project(gaussian)
-    return np.concatenate(
-        [
-            importance_correction(latent[rows], under, _likelihood(objects[rows], factor, noise))
-            for rows in blocks(objects)
-        ]
-    )
+    """Return (n,): what the evidence of the Gaussian objects under the density misses; 0 without one."""
+    out = np.zeros(objects.n_objects)
+    if density is None:
+        return out
+    under, latent = density.proposal(), factor.project(gaussian, n_threads=n_threads)
+
+    def work(rows: slice, n_threads: int) -> None:
+        exact = _likelihood(objects[rows], factor, noise, n_threads)
+        out[rows] = importance_correction(latent[rows], under, exact, n_threads=n_threads)
+
+    over_blocks(work, blocks(objects), n_threads)
+    return out
 
 
-def _likelihood(objects: Measurements, factor: Factor, noise: Noise) -> LogLikelihood:
+def _likelihood(objects: Measurements, factor: Factor, noise: Noise, n_threads: int) -> LogLikelihood:
     """Exact log likelihood (n, K) of the objects at latent positions (n, K, r)."""
     if isinstance(noise, LinkedNoise):
         return linked_log_likelihood(objects, factor, noise)
     assert isinstance(noise, ScaleMixture)
     points = _points(objects, factor, *noise.gaussian_scales())
-    return lambda positions: widths_log_likelihood(points, positions)
+    return lambda positions: widths_log_likelihood(points, positions, n_threads=n_threads)
 
 
 def _points(objects: Measurements, factor: Factor, log_share: FloatArray, scale: FloatArray) -> WidePoints:

@@ -1,4 +1,4 @@
-"""Learning a process from all members together: the evidence of its hyper-parameters, its gradient, and the climb.
+"""Learning a process from all members together: the evidence of its hyperparameters, its gradient, and the climb.
 
 With the mean's coefficients integrated out over their prior, the log evidence of all members is
 
@@ -24,14 +24,14 @@ from scipy.optimize import minimize
 from badac.latent.process import Block, Process, between_bands, covariance
 from badac.training import FloatArray
 
-_FLOOR = 1e-4
-_FORBIDDEN = 1e100
+_FLOOR = 1e-4  # of a standard deviation, in units of the values: the Cholesky factor of exact members exists
+_FORBIDDEN = 1e100  # a loss that the line search steps back from
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)
 class Extent:
-    """Units in which the priors of the hyper-parameters are stated: of the values, and of the coordinate."""
+    """Units in which the priors of the hyperparameters are stated: of the values, and of the coordinate."""
 
     value: float
     span: float
@@ -51,7 +51,7 @@ def start(process: Process, extent: Extent) -> Process:
 
 
 def pack(process: Process, extent: Extent) -> FloatArray:
-    """Hyper-parameters as one vector without bounds: log length, Cholesky of bands, log psi, factors."""
+    """Hyperparameters as one vector without bounds: log length, Cholesky of bands, log psi, factors."""
     factor = np.linalg.cholesky(process.bands) / extent.value
     rows, columns = np.tril_indices(len(factor))
     lower = factor[rows, columns]
@@ -151,8 +151,8 @@ def evidence(
         "factors": np.zeros_like(process.factors),
         "basis": np.zeros((q, q)),
     }
-    for block, features, inverse, solved, pull, near, slope in kept:
-        weight = pull - solved @ mean
+    for block, features, inverse, solved, weighted, near, slope in kept:
+        weight = weighted - solved @ mean
         spread = solve_triangular(root, solved.reshape(-1, q).T, lower=True, check_finite=False)
         spread = spread.T.reshape(solved.shape)
         gradient = weight[:, :, None] * weight[:, None, :]
@@ -169,8 +169,8 @@ def evidence(
             slopes["bands"] += np.tensordot(flat, (gradient * near) @ flat, axes=([0, 1], [0, 1]))
         slopes["psi"] += np.einsum("bii,bin->n", gradient, flat)
         if process.factors.shape[1]:
-            pulled = gradient @ (features @ process.factors)
-            slopes["factors"] += np.tensordot(features, pulled, axes=([0, 1], [0, 1]))
+            along = gradient @ (features @ process.factors)
+            slopes["factors"] += np.tensordot(features, along, axes=([0, 1], [0, 1]))
         if ask:
             slopes["basis"] += np.tensordot(features, gradient @ features, axes=([0, 1], [0, 1]))
     return value, slopes

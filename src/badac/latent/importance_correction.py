@@ -1,6 +1,6 @@
 """What Gaussian objects miss of objects that are not: put back by importance sampling over the latent position.
 
-An object under other than Gaussian noise stands as a Gaussian one, `badac.latent.likelihood.Latent` ``g(z)``, near
+An object under other than Gaussian noise stands as a Gaussian one, a `badac.latent.LatentLikelihood` ``g(z)``, near
 its exact likelihood ``P(d | z)``. Under a density ``p(z)`` of the class
 
     P(d) / integral g p dz = sum_k [ P(d | z_k) / g(z_k)^t ] / sum_k [ g(z_k) / g(z_k)^t ] ,      z_k ~ g^t p
@@ -23,6 +23,7 @@ from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.training import FloatArray
 
+# tests/latent/test_importance_correction.py says what error they leave.
 DRAWS = 16
 _POWER = 0.8
 
@@ -30,13 +31,13 @@ LogLikelihood = Callable[[FloatArray], FloatArray]
 
 
 def importance_correction(
-    latent: LatentLikelihood, density: Mixture, log_likelihood: LogLikelihood
+    latent: LatentLikelihood, density: Mixture, log_likelihood: LogLikelihood, *, n_threads: int = 1
 ) -> FloatArray:
     """Return (n,): exact log evidence of objects less that of the Gaussian ones that stand for them.
 
     Parameters
     ----------
-    latent : Latent
+    latent : LatentLikelihood
         The Gaussian objects.
     density : Mixture
         Of the latent positions.
@@ -44,7 +45,7 @@ def importance_correction(
         From positions (n, K, r) of the n objects to their exact log likelihoods (n, K).
     """
     broad = LatentLikelihood(_POWER * latent.precision, _POWER * latent.shift, _POWER * latent.offset)
-    match = density.log_match(broad)
+    match = density.log_match(broad, n_threads=n_threads)
     responsibility = np.exp(match - logsumexp_rows(match)[:, None])
     draws = posterior_draws(broad, density, responsibility, standard_points(broad.rank))
     moved = (draws @ unpack(latent.precision)) * draws
@@ -61,7 +62,7 @@ def posterior_draws(
 
     Parameters
     ----------
-    latent : Latent
+    latent : LatentLikelihood
         Of n objects.
     density : Mixture
     responsibility : (n, k)

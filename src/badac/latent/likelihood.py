@@ -25,6 +25,7 @@ from badac._kernels import latent_posterior, weigh_points
 from badac._kernels.latent import pack, triangle, unpack
 from badac.data.measurements import Measurements
 from badac.registry import registered
+from badac.threads import over_blocks
 from badac.training import FloatArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -53,6 +54,14 @@ class LatentLikelihood:
 
     def __getitem__(self, rows: slice | np.ndarray) -> LatentLikelihood:
         return LatentLikelihood(self.precision[rows], self.shift[rows], self.offset[rows])
+
+    def __setitem__(self, rows: slice | np.ndarray, part: LatentLikelihood) -> None:
+        self.precision[rows], self.shift[rows], self.offset[rows] = part.precision, part.shift, part.offset
+
+    @classmethod
+    def empty(cls, n: int, rank: int) -> LatentLikelihood:
+        """Return room for n objects, to be written block by block."""
+        return cls(np.empty((n, rank * (rank + 1) // 2)), np.empty((n, rank)), np.empty(n))
 
     @property
     def rank(self) -> int:
@@ -92,7 +101,8 @@ class LatentLikelihood:
         """Posterior under ``N(0, I)`` as the kernel gives it; kept, since it is the same for any number of threads."""
         kept: tuple[FloatArray, FloatArray, FloatArray] | None = self.__dict__.get("_kept")
         if kept is None:
-            kept = latent_posterior(self.precision, self.shift, pack(np.eye(self.rank)), np.zeros(self.rank))
+            identity, origin = pack(np.eye(self.rank)), np.zeros(self.rank)
+            kept = latent_posterior(self.precision, self.shift, identity, origin, n_threads=n_threads)
             self.__dict__["_kept"] = kept
         return kept
 
@@ -138,10 +148,10 @@ def weigh(objects: Measurements, mean: FloatArray, psi: FloatArray) -> tuple[Flo
 
 
 def weighted_residuals(
-    objects: Measurements, mean: FloatArray, psi: FloatArray
+    objects: Measurements, mean: FloatArray, psi: FloatArray, *, n_threads: int = 1
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return ``w = 1 / (psi + sigma^2)`` and ``w (d - mean)`` (n, m), both 0 where missing, and `offset` (n,)."""
-    return weigh_points(objects.values, objects.sigma, mean, psi)
+    return weigh_points(objects.values, objects.sigma, mean, psi, n_threads=n_threads)
 
 
 def project(
@@ -161,16 +171,31 @@ def project(
     LatentLikelihood
         Of the n objects.
     """
-    n, r = objects.n_objects, factors.shape[1]
     if objects.covariance is not None:
-        return _project_correlated(objects, mean, factors, psi)
-    outer = products(factors)
-    out = LatentLikelihood(np.empty((n, outer.shape[1])), np.empty((n, r)), np.empty(n))
-    for block in blocks(objects):
-        weight, scaled, out.offset[block] = weighted_residuals(objects[block], mean, psi)
+        return _project_correlated(objects, mean, factors, psi, n_threads)
+    out, outer = LatentLikelihood.empty(objects.n_objects, factors.shape[1]), products(factors)
+
+    def work(block: slice, n_threads: int) -> None:
+        weight, scaled, offset = weighted_residuals(objects[block], mean, psi, n_threads=n_threads)
+        out.offset[block] = offset
         np.matmul(weight, outer, out=out.precision[block])
         np.matmul(scaled, factors, out=out.shift[block])
+
+    over_blocks(work, blocks(objects), n_threads)
     return out
+
+
+def project_each(
+    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: float
+) -> LatentLikelihood:
+    """As `project`, with mean (n, m) and factors (n, m, r) of each object's own and independent errors."""
+    seen = objects.observed
+    weight = np.where(seen, 1.0 / (np.where(seen, objects.sigma, 1.0) ** 2 + psi), 0.0)
+    residual = np.where(seen, objects.values - mean, 0.0)
+    scaled = weight * residual
+    precision = np.einsum("nm,nma,nmb->nab", weight, factors, factors, optimize=True)
+    offset = np.einsum("nm,nm->n", scaled, residual) + log_determinant(weight)
+    return LatentLikelihood(pack(precision), np.einsum("nm,nma->na", scaled, factors), offset)
 
 
 def log_determinant(weight: FloatArray) -> FloatArray:
@@ -183,22 +208,20 @@ def log_determinant(weight: FloatArray) -> FloatArray:
 
 
 def _project_correlated(
-    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: FloatArray
+    objects: Measurements, mean: FloatArray, factors: FloatArray, psi: FloatArray, n_threads: int
 ) -> LatentLikelihood:
     """As `project`, for objects with covariances: one Cholesky factor per distinct covariance and set of gaps."""
-    n, r = objects.n_objects, factors.shape[1]
-    out = LatentLikelihood(np.empty((n, r * (r + 1) // 2)), np.empty((n, r)), np.empty(n))
-    covariance = objects.covariance
+    n = objects.n_objects
+    out = LatentLikelihood.empty(n, factors.shape[1])
+    covariance, observed = objects.covariance, objects.observed
     assert covariance is not None
-    observed = objects.observed
-    if covariance.ndim == 2:
-        _, group = np.unique(observed, axis=0, return_inverse=True)
-    else:
-        group = np.arange(n)
-    for which in range(int(group.max(initial=-1)) + 1):
+    shared = covariance.ndim == 2
+    group = np.unique(observed, axis=0, return_inverse=True)[1] if shared else np.arange(n)
+
+    def work(which: int, n_threads: int) -> None:
         rows = np.flatnonzero(group == which)
         points = np.flatnonzero(observed[rows[0]])
-        full = covariance if covariance.ndim == 2 else covariance[rows[0]]
+        full = covariance if shared else covariance[rows[0]]
         total = full[np.ix_(points, points)] + np.diag(psi[points])
         factor = np.linalg.cholesky(total)
         white = np.linalg.solve(factor, factors[points])
@@ -207,4 +230,6 @@ def _project_correlated(
         out.shift[rows] = residual.T @ white
         log_det = 2.0 * np.log(np.diagonal(factor)).sum() + points.size * _LOG_2PI
         out.offset[rows] = (residual**2).sum(axis=0) + log_det
+
+    over_blocks(work, range(int(group.max(initial=-1)) + 1), n_threads)
     return out

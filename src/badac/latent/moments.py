@@ -19,8 +19,8 @@ from badac.data.validation import BoolArray
 from badac.latent.factor import Factor, drawn_together, with_prior_member
 from badac.training import FloatArray, TrainingScales
 
-_FOR_A_GUESS = 600  # members: a spread that only serves as a weight is then known to 6 %
-_FULL = 256  # points up to which all eigenvectors cost less than the block iteration
+_FOR_A_GUESS = 600  # members tell a variance to sqrt(2 / 600) = 6 %: enough for a weight
+_FULL = 256  # points, by cost: LAPACK's eigenvectors grow as the cube, the block iteration as the square
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def population_variance(
 
 
 def seen_clearly(scales: TrainingScales, members: Measurements) -> TrainingScales:
-    """Return the surroundings with a scale that hopelessly noisy objects have not blown up.
+    """Return the scales of all training objects with a scale that hopelessly noisy objects have not blown up.
 
     The scale of all training objects contains their noise. Where the class's own well measured members say that errors and
     spread are much smaller, ten times what they say is enough. Points with exact members keep the scale as it is.

@@ -274,10 +274,9 @@ class FactorProcess:
 
     def project(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
         """Return what each of the n objects, at points of its own, says of its latent position."""
-        n, r = objects.n_objects, self.rank
-        out = LatentLikelihood(np.empty((n, r * (r + 1) // 2)), np.empty((n, r)), np.empty(n))
+        out = LatentLikelihood.empty(objects.n_objects, self.rank)
         for rows, part in self.project_blocks(objects, n_threads=n_threads):
-            out.precision[rows], out.shift[rows], out.offset[rows] = part.precision, part.shift, part.offset
+            out[rows] = part
         return out
 
     def project_blocks(

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from badac.data.validation import IntArray
-from badac.latent.process import Block, Process, covariance, scaled
+from badac.latent.process import Block, Curve, Process, covariance, scaled
 from badac.registry import registered
 from badac.training import FloatArray
 
@@ -29,9 +29,8 @@ class ProcessSummary:
     ----------
     process : Process
         What widens with the width: the remainder, and factors if they do.
-    origin : float
-    coefficients : (q,)
-        Of the mean curve, ``origin + basis(t) @ coefficients``.
+    curve : Curve
+        The mean.
     fixed : (q, f)
         Factors that do not widen: the uncertainty of the mean curve, and a population's own.
     widths : tuple of s floats
@@ -40,8 +39,7 @@ class ProcessSummary:
     """
 
     process: Process
-    origin: float
-    coefficients: FloatArray
+    curve: Curve
     fixed: FloatArray
     widths: tuple[float, ...]
     log_shares: FloatArray
@@ -57,7 +55,7 @@ class ProcessSummary:
         process = self.at_width(width)
         features = block.features(process.basis)
         full, _, _ = covariance(process, block, features)
-        mean = self.origin + features @ self.coefficients
+        mean = self.curve.origin + features @ self.curve.coefficients
         return Whitened.of(block, np.where(block.seen, block.values - mean, 0.0), full)
 
 

@@ -4,8 +4,10 @@ from badac.noise.auto import AutoNoise
 from badac.noise.binomial import Binomial
 from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
+from badac.noise.kinds import ANY_NOISE, LATENT_NOISE, NoiseKind, kind_of
 from badac.noise.marginal import Marginal, correlated_grid
 from badac.noise.model import (
+    LearnableNoise,
     LinkedNoise,
     Noise,
     OpenNoise,
@@ -21,15 +23,20 @@ from badac.noise.outliers import Outliers
 from badac.noise.per_class import PerClass
 from badac.noise.poisson import Poisson
 from badac.noise.student import Student
+from badac.noise.widths import Widths
 
 __all__ = [
+    "ANY_NOISE",
+    "LATENT_NOISE",
     "AutoNoise",
     "Binomial",
     "Correlated",
     "Gaussian",
+    "LearnableNoise",
     "LinkedNoise",
     "Marginal",
     "Noise",
+    "NoiseKind",
     "Numeric",
     "OpenNoise",
     "Outliers",
@@ -38,8 +45,10 @@ __all__ = [
     "Poisson",
     "ScaleMixture",
     "Student",
+    "Widths",
     "correlated_grid",
     "is_open",
+    "kind_of",
     "log_mixture",
     "needs_sigma",
     "noise_of_class",

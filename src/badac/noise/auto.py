@@ -7,12 +7,16 @@ and correlated errors; each with its parameters learned, the choice by the evide
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
 from badac.data.measurements import Measurements
-from badac.noise.model import FloatArray
+from badac.noise.correlated import Correlated
+from badac.noise.gaussian import Gaussian
+from badac.noise.model import FloatArray, Noise
+from badac.noise.outliers import Outliers
+from badac.noise.student import Student
 from badac.registry import registered
 
 
@@ -20,6 +24,18 @@ from badac.registry import registered
 @dataclass(frozen=True)
 class AutoNoise:
     """Learn the noise with its family from the scatter within classes."""
+
+    # Without error bars there is one family only: the scatter itself.
+    learned_with_error_bars: ClassVar[bool] = False
+
+    def families(self) -> dict[str, Noise]:
+        return {
+            "gaussian": Gaussian(),
+            "scaled": Gaussian(scale=None),
+            "outliers": Outliers(),
+            "student": Student(),
+            "correlated": Correlated(),
+        }
 
     @property
     def learned(self) -> bool:

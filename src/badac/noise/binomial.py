@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaln, expit, gammaln, log_expit
+from scipy.special import betaln, expit, gammaln, log_expit, logit
 
 from badac.data.measurements import Measurements
 from badac.data.validation import refuse
-from badac.noise.counts import amount_of, check_amount, check_counts, check_curves
+from badac.noise.counts import amount_of, check_amount, check_counts, check_curves, counts_given_truth
 from badac.noise.model import FloatArray
 from badac.registry import registered
 
@@ -72,6 +72,11 @@ class Binomial:
             np.int64
         )
         return np.where(like.observed, rng.binomial(trials, known), np.nan)
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        return counts_given_truth(
+            self, objects, truth, lambda share: np.asarray(logit(np.clip(share, 1e-15, 1.0 - 1e-15)))
+        )
 
     def largest(self, like: Measurements) -> FloatArray:
         """Return (n, m) or (1, m): the largest value that a point can have."""

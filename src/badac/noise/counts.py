@@ -7,13 +7,14 @@ looking at all is an infinite sigma, which is a missing point, as it should be.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from badac.data.measurements import Measurements
 from badac.data.validation import refuse
-from badac.noise.model import FloatArray
+from badac.noise.model import FloatArray, LinkedNoise
 
 FROM_SIGMA = "1/sigma"
 
@@ -77,3 +78,19 @@ def check_curves(curves: Measurements, what: str) -> None:
         f"{what} of a training curve must be >= 0",
         "Give counts before background subtraction.",
     )
+
+
+def counts_given_truth(
+    noise: LinkedNoise, objects: Measurements, truth: FloatArray, link: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Return (n, k): log probability of counts at true rates or probabilities (k, m) or (n, k, m), through their link."""
+    if (truth < 0).any():
+        raise ValueError(
+            f"the truth of counts is a rate or a probability and must be >= 0: got {truth.min():.3g}. Let the function of "
+            "the class return rates, e.g. the exponential of a log rate."
+        )
+    n, k = objects.n_objects, truth.shape[-2]
+    every = objects[np.repeat(np.arange(n), k)]
+    flat = np.broadcast_to(link(truth), (n, k, objects.n_points)).reshape(n * k, -1)
+    parts = noise.log_likelihood(every, np.where(every.observed, flat, 0.0))
+    return np.asarray(np.where(every.observed, parts, 0.0).sum(axis=1).reshape(n, k))

@@ -7,16 +7,21 @@ around 59,000 with sigma 0.001 that form is wrong by nats per point. It is never
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
-from badac._kernels import pair_log_match, pair_logsumexp
+from badac._kernels import Pairs, pair_log_match, pair_logsumexp
 from badac.data.measurements import Measurements
 from badac.data.validation import smallest
 from badac.noise.correlated import correlated_log_match, correlated_log_mixture, draw_correlated
-from badac.noise.model import FloatArray, IntArray
+from badac.noise.known_truth import matches_of_each, refuse_exact
+from badac.noise.model import FloatArray, IntArray, Noise, ScaleMixture
 from badac.registry import registered
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @registered("noise", "gaussian")
@@ -31,6 +36,9 @@ class Gaussian:
     """
 
     scale: float | None = 1.0
+
+    # Without error bars a factor on them says nothing: they stay what they are.
+    learned_with_error_bars: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.scale is not None and not 0 < self.scale < np.inf:
@@ -50,18 +58,14 @@ class Gaussian:
 
     def scaled(self, side: Measurements) -> Measurements:
         """Return the objects or curves with the error bars that this noise believes in."""
-        factor = float(self.gaussian_scales()[1][0])
-        if factor == 1.0:
-            return side
-        covariance = None if side.covariance is None else factor**2 * side.covariance
-        return Measurements._trusted(side.values, factor * side.sigma, covariance, side.at, side.has_errors)
+        return with_one_width(side, self)
 
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
         objects, curves = self.scaled(objects), self.scaled(curves)
         if objects.covariance is not None or curves.covariance is not None:
             return correlated_log_match(objects, curves)
         check_not_both_exact(objects, curves)
-        return pair_log_match(objects.values, objects.sigma, curves.values, shared_row(curves.sigma))
+        return pair_log_match(pairs_of(objects, curves))
 
     def log_mixture(
         self,
@@ -79,15 +83,7 @@ class Gaussian:
                 objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads
             )
         check_not_both_exact(objects, curves)
-        return pair_logsumexp(
-            objects.values,
-            objects.sigma,
-            curves.values,
-            shared_row(curves.sigma),
-            log_weights=log_weights,
-            skip=skip,
-            n_threads=n_threads,
-        )
+        return pair_logsumexp(pairs_of(objects, curves).weighed(log_weights, skip), n_threads=n_threads)
 
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
         like = self.scaled(like)
@@ -96,12 +92,57 @@ class Gaussian:
         noise = np.where(like.observed, like.sigma, 0.0) * rng.standard_normal(truth.shape)
         return np.where(like.observed, truth + noise, np.nan)
 
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        objects = self.scaled(objects)
+        if objects.covariance is not None:
+            return matches_of_each(correlated_log_match, objects, truth)
+        refuse_exact(objects)
+        if truth.ndim == 2:
+            exact = np.zeros((1, objects.n_points))
+            return pair_log_match(Pairs.of(objects.values, objects.sigma, truth, exact))
+        seen = objects.observed[:, None, :]
+        values = np.where(seen, objects.values[:, None, :], 0.0)
+        sigma = np.where(seen, objects.sigma[:, None, :], 1.0)
+        pull = (truth - values) * np.where(seen, 1.0 / sigma, 0.0)
+        constant = np.where(seen, np.log(sigma) + 0.5 * _LOG_2PI, 0.0).sum(axis=2)
+        return np.asarray(-0.5 * np.einsum("nkm,nkm->nk", pull, pull) - constant)
 
-def shared_row(sigma: FloatArray) -> FloatArray:
-    """Return (1, m) if all curves have the same errors, which takes a much faster path, else sigma as it is."""
+    # -- learned by held-out evidence -----------------------------------------------------------------------------
+
+    def pooled(self, learned: Sequence[Self], weight: FloatArray) -> Gaussian:
+        scale = float(np.exp(weight @ np.log([each.scale for each in learned if each.scale])))
+        return Gaussian(1.0 if abs(scale - 1.0) < 1e-3 else scale)
+
+    def fallback(self) -> Gaussian:
+        return Gaussian()
+
+    def advice(self) -> str:
+        scale = float(self.gaussian_scales()[1][0])
+        word = "small" if scale > 1 else "large"
+        return (
+            f"The error bars are too {word} by a factor of {max(scale, 1 / scale):.2f}: "
+            f"multiply sigma by {scale:.2f}, or use noise=Gaussian(scale={scale:.2f})."
+        )
+
+
+def with_one_width(side: Measurements, noise: Noise) -> Measurements:
+    """Return the objects or curves with error bars times the one factor that the noise has (`gaussian_scales`)."""
+    assert isinstance(noise, ScaleMixture)
+    factor = float(noise.gaussian_scales()[1][0])
+    if factor == 1.0:
+        return side
+    covariance = None if side.covariance is None else factor**2 * side.covariance
+    return Measurements._trusted(
+        side.values, factor * side.sigma, covariance, side.at, side.has_errors, side.band
+    )
+
+
+def pairs_of(objects: Measurements, curves: Measurements) -> Pairs:
+    """Return objects and curves as the kernels take them; errors that all curves share as one row, which is much faster."""
+    sigma = curves.sigma
     if len(sigma) > 1 and (sigma.strides[0] == 0 or all((row == sigma[0]).all() for row in sigma)):
-        return sigma[:1]
-    return sigma
+        sigma = sigma[:1]
+    return Pairs.of(objects.values, objects.sigma, curves.values, sigma)
 
 
 def check_not_both_exact(objects: Measurements, curves: Measurements) -> None:

@@ -10,13 +10,15 @@ play the same role. The evidence of a class is the weighted mean of the matches 
     log_mixture = logsumexp_i (log w_i + log_match_i).
 
 `Noise` is all that a model needs. The other protocols here are abilities that some models have besides: a faster mixture,
-a form as a finite mixture of Gaussian widths, parameters to be learned, widths that need no sigma.
+a form as a finite mixture of Gaussian widths, a link, a covariance, a likelihood of a known truth, parameters to be learned,
+widths that need no sigma. Which class models take a noise follows from what it offers (`badac.noise.kinds`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +90,30 @@ class LinkedNoise(Protocol):
 
 
 @runtime_checkable
+class AddedCovariance(Protocol):
+    """Noise that adds one covariance to everybody's error bars."""
+
+    def with_covariance(self, side: Measurements) -> Measurements:
+        """Return the objects or curves with their whole covariance."""
+
+
+@runtime_checkable
+class KnownTruthNoise(Protocol):
+    """Noise with a likelihood of its own: ``log P(d | y)`` where the true values ``y`` are known."""
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        """Return (n, k): log density of objects around true curves (k, m), or (n, k, m): of each object's own."""
+
+
+@runtime_checkable
+class OneOfSeveral(Protocol):
+    """One of several noise models, the same one for an object and for the curve that it is compared with."""
+
+    def by_prior(self) -> tuple[tuple[float, Noise], ...]:
+        """Return the models, each with its log prior probability."""
+
+
+@runtime_checkable
 class CheckedNoise(Protocol):
     """Noise that not all values can come from: whole numbers only, no more successes than trials."""
 
@@ -107,11 +133,80 @@ class OpenNoise(Protocol):
 
 
 @runtime_checkable
+class LearnableNoise(OpenNoise, Protocol):
+    """Open noise whose parameters are learned class by class, and pooled.
+
+    One with a single width (a factor on sigma) is learned by held-out evidence; one of several widths by EM, if it has the
+    steps of `LearnableWidths` besides (`badac.noise_learning.noise_em`).
+    """
+
+    def pooled(self, learned: Sequence[Any], weight: FloatArray) -> Noise:
+        """Return one noise for all classes from those of several (K of them), weighted (K,); the weights sum to one."""
+
+    def fallback(self) -> Noise:
+        """Return what it is taken for where too few members can teach it: as close to Gaussian as it gets."""
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """What the points of the members of a class tell of the noise, given a factor model of the class.
+
+    Attributes
+    ----------
+    observed : (n, m) bool
+    sigma : (n, m)
+        1 where missing.
+    squared : (n, m)
+        Expected squared residual of each point.
+    responsibility : (n, m, S)
+        Probability of each width for each point; 0 where missing.
+    psi : (m,)
+        Variance that the class itself has at each point beyond its factors.
+    """
+
+    observed: npt.NDArray[np.bool_]
+    sigma: FloatArray
+    squared: FloatArray
+    responsibility: FloatArray
+    psi: FloatArray
+
+
+@runtime_checkable
+class LearnableWidths(LearnableNoise, ScaleMixture, Protocol):
+    """Open noise of several widths, whose parameters an EM finds."""
+
+    def initial(self) -> Self:
+        """Return the noise with all parameters known: a first guess where they were open."""
+
+    def improved(self, current: Self, residuals: Residuals) -> Self:
+        """Return the M-step: `current` with the parameters that are open here as the residuals ask for."""
+
+    def distance(self, other: Self) -> float:
+        """Return how far the parameters of another are from these, relative: the EM has settled below 0.002."""
+
+
+@runtime_checkable
+class NoiseChoice(Protocol):
+    """Noise whose family is open too."""
+
+    def families(self) -> dict[str, Noise]:
+        """Return the families to choose from by name, each with its parameters open; the plain Gaussian is "gaussian"."""
+
+
+@runtime_checkable
+class AdvisingNoise(Protocol):
+    """Noise that can say what it means for those who gave the error bars."""
+
+    def advice(self) -> str:
+        """Return one sentence on what to do."""
+
+
+@runtime_checkable
 class PerClassNoise(Protocol):
     """Noise that differs between classes."""
 
-    def for_class(self, index: int) -> Noise:
-        """Return the noise of the members of the class with this index, and of objects if they belong to it."""
+    def for_class(self, index: int | None) -> Noise:
+        """Return the noise of the members of a class, and of objects if they belong to it; where no class is named, of None."""
 
 
 def check_values(noise: object, objects: Measurements) -> None:
@@ -120,14 +215,19 @@ def check_values(noise: object, objects: Measurements) -> None:
         noise.check(objects)
 
 
-def noise_of_class(noise: Noise, index: int) -> Noise:
-    """Return the noise that holds for a class: the same for all, unless the model says otherwise."""
+def noise_of_class(noise: Noise, index: int | None) -> Noise:
+    """Return the noise that holds for a class, or where none is named (None): the same for all, unless the model says so."""
     return noise.for_class(index) if isinstance(noise, PerClassNoise) else noise
 
 
 def is_open(noise: Noise) -> bool:
     """Whether the noise has parameters that must be learned before it can be used."""
     return isinstance(noise, OpenNoise) and not noise.learned
+
+
+def needs_error_bars(noise: Noise) -> bool:
+    """Whether open noise is learned by comparing scatter with error bars, so that nothing stands for it without them."""
+    return bool(getattr(noise, "learned_with_error_bars", True))
 
 
 def needs_sigma(noise: Noise) -> bool:

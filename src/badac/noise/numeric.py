@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from badac.data.measurements import Measurements
+from badac.noise.known_truth import sum_around_truth
 from badac.noise.model import FloatArray, IntArray
 from badac.registry import registered
 
@@ -102,6 +103,10 @@ class Numeric:
         within = np.where(mass > 0, (uniform - before) / np.where(mass > 0, mass, 1.0), 0.5)
         noisy = truth + sigma * (offset[index] + within * (offset[1] - offset[0]))
         return np.where(like.observed, np.where(like.sigma > 0, noisy, truth), np.nan)
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        _check_side(objects, "object")
+        return sum_around_truth(objects, truth, self.log_density)
 
     # -- for a population: the link is the truth itself -----------------------------------------------------------
 

@@ -9,14 +9,21 @@ What is left None is learned from the training data (`badac.noise_learning`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from badac.data.measurements import Measurements
-from badac.noise.model import FloatArray, IntArray
-from badac.noise.scales import draw_scales, scales_log_match, scales_log_mixture
+from badac.noise.model import FloatArray, IntArray, Residuals
+from badac.noise.scales import draw_scales, scales_given_truth, scales_log_match, scales_log_mixture
 from badac.registry import registered
+
+# Where the EM begins: about half of the paper's bad points, a fifth of all and five times as wide.
+_FIRST_SHARE, _FIRST_WIDTH = 0.1, 3.0
+_WIDTH_RANGE = (1.0, 1000.0)
 
 
 @registered("noise", "outliers")
@@ -58,7 +65,7 @@ class Outliers:
             return np.log([1.0 - self.share, self.share]), np.array([1.0, self.width])
 
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
-        return scales_log_match(objects, curves, *self.gaussian_scales(), "Outliers")
+        return scales_log_match(self, objects, curves)
 
     def log_mixture(
         self,
@@ -69,11 +76,64 @@ class Outliers:
         skip: IntArray | None = None,
         n_threads: int = 1,
     ) -> FloatArray:
-        log_share, scale = self.gaussian_scales()
         return scales_log_mixture(
-            objects, curves, log_share, scale, "Outliers",
-            log_weights=log_weights, skip=skip, n_threads=n_threads,
-        )  # fmt: skip
+            self, objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads
+        )
 
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
         return draw_scales(truth, like, *self.gaussian_scales(), rng)
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        return scales_given_truth(self, objects, truth)
+
+    # -- learned by EM --------------------------------------------------------------------------------------------
+
+    def initial(self) -> Outliers:
+        return Outliers(
+            _FIRST_SHARE if self.share is None else self.share,
+            _FIRST_WIDTH if self.width is None else self.width,
+        )
+
+    def improved(self, current: Self, residuals: Residuals) -> Outliers:
+        """Share by the responsibilities; width by the likelihood of the bad points, each weighted by how bad it is."""
+        bad, observed = residuals.responsibility[..., 1], residuals.observed
+        share, width = self.share, self.width
+        if share is None:
+            share = float(np.clip(bad.sum() / max(observed.sum(), 1), 1e-6, 0.999))
+        if width is None:
+            width = bad_width(
+                bad[observed],
+                residuals.squared[observed],
+                residuals.sigma[observed],
+                np.broadcast_to(residuals.psi, observed.shape)[observed],
+            )
+        return Outliers(share, width)
+
+    def distance(self, other: Self) -> float:
+        assert self.share and other.share and self.width and other.width
+        return max(abs(other.share / self.share - 1), abs(other.width / self.width - 1))
+
+    def pooled(self, learned: Sequence[Self], weight: FloatArray) -> Outliers:
+        share = float(weight @ [each.share for each in learned])
+        width = float(np.exp(weight @ np.log([each.width for each in learned if each.width])))
+        return Outliers(share, max(width, 1.0))
+
+    def fallback(self) -> Outliers:
+        return Outliers(0.0 if self.share is None else self.share, 1.0 if self.width is None else self.width)
+
+    def advice(self) -> str:
+        return (
+            f"About {100 * (self.share or 0):.0f} % of the points have error bars that are too small by a factor of "
+            f'{self.width:.1f}: use noise="outliers", or this noise as it was learned.'
+        )
+
+
+def bad_width(bad: FloatArray, squared: FloatArray, sigma: FloatArray, psi: FloatArray) -> float:
+    """Width of bad points by their likelihood: responsibilities, squared residuals, sigma and psi of p points, (p,) each."""
+
+    def loss(log_width: float) -> float:
+        variance = psi + (np.exp(log_width) * sigma) ** 2
+        return float((bad * (squared / variance + np.log(variance))).sum())
+
+    found = minimize_scalar(loss, bounds=np.log(_WIDTH_RANGE), method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(found.x))

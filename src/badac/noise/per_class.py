@@ -14,6 +14,7 @@ import numpy as np
 
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import Gaussian
+from badac.noise.known_truth import log_likelihood
 from badac.noise.model import FloatArray, Noise, check_values
 from badac.registry import registered
 
@@ -34,7 +35,9 @@ class PerClass:
     noises: tuple[Noise, ...]
     other: Noise = field(default_factory=Gaussian)
 
-    def for_class(self, index: int) -> Noise:
+    def for_class(self, index: int | None) -> Noise:
+        if index is None:
+            return self.other
         if not 0 <= index < len(self.noises):
             raise ValueError(f"PerClass has noise for {len(self.noises)} classes: got class number {index}.")
         return self.noises[index]
@@ -48,3 +51,6 @@ class PerClass:
 
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
         return self.other.draw(truth, like, rng)
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        return log_likelihood(self.other, objects, truth)

@@ -21,12 +21,13 @@ import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
 
 from badac.data.measurements import Measurements
-from badac.noise.counts import amount_of, check_amount, check_counts, check_curves
+from badac.noise.counts import amount_of, check_amount, check_counts, check_curves, counts_given_truth
 from badac.noise.model import FloatArray
 from badac.noise.numeric import log_overlap
 from badac.registry import registered
 
 _NODES_PER_PANEL = 8
+_LEAST_RATE = 1e-300
 
 
 @registered("noise", "poisson")
@@ -83,6 +84,11 @@ class Poisson:
         background = amount_of(self.background, like, "background")
         mean = np.where(like.observed, exposure * truth + background, 0.0)
         return np.where(like.observed, rng.poisson(mean), np.nan)
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        return counts_given_truth(
+            self, objects, truth, lambda rate: np.asarray(np.log(np.maximum(rate, _LEAST_RATE)))
+        )
 
     # -- in the space of log rates --------------------------------------------------------------------------------
 

@@ -18,57 +18,54 @@ from scipy.special import logsumexp
 from badac._kernels import mixture_logsumexp
 from badac._kernels.mixture import mixture_log_match
 from badac.data.measurements import Measurements
-from badac.noise.gaussian import check_not_both_exact, shared_row
-from badac.noise.model import FloatArray, IntArray
+from badac.noise.gaussian import check_not_both_exact, pairs_of
+from badac.noise.known_truth import sum_around_truth
+from badac.noise.model import FloatArray, IntArray, ScaleMixture
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
-def scales_log_match(
-    objects: Measurements, curves: Measurements, log_share: FloatArray, scale: FloatArray, name: str
-) -> FloatArray:
+def scales_log_match(noise: ScaleMixture, objects: Measurements, curves: Measurements) -> FloatArray:
     """Return (n, k): the log density of every object under every curve."""
-    check_sigma_only(objects, curves, name)
+    log_share, scale = noise.gaussian_scales()
+    check_sigma_only(noise, objects, curves)
     check_not_both_exact(objects, curves)
-    return mixture_log_match(
-        objects.values, objects.sigma, curves.values, shared_row(curves.sigma), log_share, scale
-    )
+    return mixture_log_match(pairs_of(objects, curves), log_share, scale)
 
 
 def scales_log_mixture(
+    noise: ScaleMixture,
     objects: Measurements,
     curves: Measurements,
-    log_share: FloatArray,
-    scale: FloatArray,
-    name: str,
     *,
     log_weights: FloatArray | None,
     skip: IntArray | None,
     n_threads: int,
 ) -> FloatArray:
     """Return (n,): `badac.noise.model.log_mixture` through the mixture kernel."""
-    check_sigma_only(objects, curves, name)
+    log_share, scale = noise.gaussian_scales()
+    check_sigma_only(noise, objects, curves)
     check_not_both_exact(objects, curves)
-    return mixture_logsumexp(
-        objects.values,
-        objects.sigma,
-        curves.values,
-        shared_row(curves.sigma),
-        log_share,
-        scale,
-        log_weights=log_weights,
-        skip=skip,
-        n_threads=n_threads,
+    pairs = pairs_of(objects, curves).weighed(log_weights, skip)
+    return mixture_logsumexp(pairs, log_share, scale, n_threads=n_threads)
+
+
+def scales_given_truth(noise: ScaleMixture, objects: Measurements, truth: FloatArray) -> FloatArray:
+    """Return (n, k): the log density of objects around true curves (k, m) or (n, k, m)."""
+    log_share, scale = noise.gaussian_scales()
+    check_sigma_only(noise, objects)
+    return sum_around_truth(
+        objects, truth, lambda value, centre, sigma: log_density(value - centre, sigma, log_share, scale)
     )
 
 
-def check_sigma_only(objects: Measurements, curves: Measurements, name: str) -> None:
-    """Refuse covariances where a model takes each point's error as independent."""
+def check_sigma_only(noise: object, objects: Measurements, curves: Measurements | None = None) -> None:
+    """Refuse covariances where a noise takes each point's error as independent."""
     for side, role in ((objects, "objects"), (curves, "curves")):
-        if side.covariance is not None:
+        if side is not None and side.covariance is not None:
             raise ValueError(
-                f"{name} noise takes the errors of the points as independent, but the {role} have a `covariance`. "
-                "Give `sigma`, or use noise='gaussian' for correlated errors."
+                f"{type(noise).__name__} noise takes the errors of the points as independent, but the {role} have a "
+                "`covariance`. Give `sigma`, or use noise='gaussian' for correlated errors."
             )
 
 

@@ -21,14 +21,15 @@ import numpy.typing as npt
 from badac.classes.model import FloatArray
 from badac.classes.population.rank import choose_rank
 from badac.data.measurements import Measurements, concatenate
-from badac.noise import Correlated, Gaussian, Noise, Outliers, Student
-from badac.noise_learning.noise_em import Within, learn_within, orthonormal_polynomials
-from badac.noise_learning.residual_covariance import measure
+from badac.noise import AutoNoise, Gaussian, Noise, is_open
+from badac.noise.model import AddedCovariance, NoiseChoice
+from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise, orthonormal_polynomials
+from badac.noise_learning.residual_covariance import fit_correlated_residuals
 from badac.training import TrainingScales
 
 IntArray = npt.NDArray[np.int64]
 
-FAMILIES = ("gaussian", "scaled", "outliers", "student", "correlated")
+FAMILIES = tuple(AutoNoise().families())
 _SMOOTH_FUNCTIONS = (6, 9, 13)
 _MEMBERS = 1000
 _FEWEST = 20
@@ -39,14 +40,7 @@ _SPREADS, _NATS = 3.0, 5.0
 
 def open_noise(family: str) -> Noise:
     """Return the noise of a family with all its parameters open."""
-    table: dict[str, Noise] = {
-        "gaussian": Gaussian(),
-        "scaled": Gaussian(scale=None),
-        "outliers": Outliers(),
-        "student": Student(),
-        "correlated": Correlated(),
-    }
-    return table[family]
+    return AutoNoise().families()[family]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +103,8 @@ def compare_families(
     rng: np.random.Generator,
     *,
     ordered: bool | None = None,
-    families: tuple[str, ...] = FAMILIES,
+    families: tuple[str, ...] | None = None,
+    choice: NoiseChoice | None = None,
 ) -> Comparison:
     """Compare noise families on training objects (n, m) of classes label (n,), 0 to K-1.
 
@@ -117,12 +112,17 @@ def compare_families(
     ----------
     ordered : bool, optional
         Whether the points have an order, as times or wavelengths do; by default, whether they have coordinates.
-    families : names out of `FAMILIES`
-        "correlated" is left out where points have no order.
+    families : names of families, optional
+        All of the choice if not given. Those that add a covariance are left out where points have no order.
+    choice : NoiseChoice, optional
+        What there is to choose from; `badac.noise.AutoNoise` if not given.
     """
     ordered = is_ordered(training) if ordered is None else ordered
+    offered = (AutoNoise() if choice is None else choice).families()
+    noises = {name: offered[name] for name in (offered if families is None else families)}
     if not ordered:
-        families = tuple(name for name in families if name != "correlated")
+        noises = {name: one for name, one in noises.items() if not isinstance(one, AddedCovariance)}
+    families = tuple(noises)
     scales = TrainingScales.of(training)
     halves = [_halves(training, label, index, rng) for index in range(int(label.max()) + 1)]
     usable = [(index, pair) for index, pair in enumerate(halves) if pair is not None]
@@ -133,11 +133,11 @@ def compare_families(
         for known, unknown in ((first, second), (second, first)):
             plain = _Plain(known, unknown, scales, basis, rng)
             gain = np.zeros((len(families), unknown.n_objects))
-            for row, family in enumerate(families):
-                if family in ("gaussian", "correlated"):
+            for row, noise in enumerate(noises.values()):
+                if not is_open(noise) or isinstance(noise, AddedCovariance):
                     continue
-                within = learn_within(known, open_noise(family), scales, rng, basis=basis, rank=plain.rank)
-                gain[row] = within.log_evidence(unknown) - plain.log_evidence(within.factor.rank)
+                fitted = fit_factor_and_noise(known, noise, scales, rng, basis=basis, rank=plain.rank)
+                gain[row] = fitted.log_evidence(unknown) - plain.log_evidence(fitted.factor.rank)
             of_class.append(gain)
         both = np.concatenate(of_class, axis=1)
         if "correlated" in families:
@@ -166,13 +166,15 @@ class _Plain:
         basis: FloatArray | None,
         rng: np.random.Generator,
     ) -> None:
-        self._known, self._unknown, self._around, self._basis, self._rng = known, unknown, scales, basis, rng
+        self._known, self._unknown, self._scales, self._basis, self._rng = known, unknown, scales, basis, rng
         self.rank = choose_rank(known, scales, rng)[0]
         self._evidence = {max(self.rank, 1): self._at(self.rank)}
 
     def _at(self, rank: int) -> FloatArray:
-        within = learn_within(self._known, Gaussian(), self._around, self._rng, basis=self._basis, rank=rank)
-        return within.log_evidence(self._unknown)
+        fitted = fit_factor_and_noise(
+            self._known, Gaussian(), self._scales, self._rng, basis=self._basis, rank=rank
+        )
+        return fitted.log_evidence(self._unknown)
 
     def log_evidence(self, rank: int) -> FloatArray:
         """Return (n,): log evidence of the held-out members."""
@@ -196,8 +198,8 @@ def correlated_gain(
     rank = choose_rank(members, scales, rng)[0]
     for which in range(_FOLDS):
         known, unknown = members[fold != which], members[fold == which]
-        gaussian = learn_within(known, Gaussian(), scales, rng, basis=basis, rank=rank)
-        correlated = measure(known, gaussian.factor, basis)
+        gaussian = fit_factor_and_noise(known, Gaussian(), scales, rng, basis=basis, rank=rank)
+        correlated = fit_correlated_residuals(known, gaussian.factor, basis)
         gain[fold == which] = correlated.log_evidence(unknown) - gaussian.log_evidence(unknown)
     return gain
 
@@ -227,7 +229,9 @@ def _choose_basis(
             break
         basis = orthonormal_polynomials(at, count)
         evidence = sum(
-            float(learn_within(known, Gaussian(), scales, rng, basis=basis).log_evidence(unknown).sum())
+            float(
+                fit_factor_and_noise(known, Gaussian(), scales, rng, basis=basis).log_evidence(unknown).sum()
+            )
             for known, unknown in halves
         )
         if evidence > best_evidence + 2.0:
@@ -235,7 +239,7 @@ def _choose_basis(
     return best
 
 
-def learned_within(
+def fit_class(
     training: Measurements,
     label: IntArray,
     index: int,
@@ -243,9 +247,9 @@ def learned_within(
     rng: np.random.Generator,
     *,
     basis: FloatArray | None = None,
-) -> Within | None:
-    """Learn open noise from (at most 1,000) members of one class; None if it has fewer than 20."""
+) -> FactorWithNoise | None:
+    """Learn a factor model and open noise from (at most 1,000) members of one class; None if it has fewer than 20."""
     rows = rng.permutation(np.flatnonzero(label == index))[:_MEMBERS]
     if len(rows) < _FEWEST:
         return None
-    return learn_within(training[np.sort(rows)], noise, TrainingScales.of(training), rng, basis=basis)
+    return fit_factor_and_noise(training[np.sort(rows)], noise, TrainingScales.of(training), rng, basis=basis)

@@ -1,12 +1,14 @@
-"""Class and noise told apart: a factor model of the class and the open parameters of the noise, learned together.
+"""EM of noise and class together: a factor model of the class and the open parameters of the noise.
 
     y = mean + factors z + eps + noise,     noise of the family asked for
 
 What the members have in common varies along few directions and goes to ``factors``; what is left at each point is compared
-with its error bar. EM alternates between the widths of the points, the parameters of the noise and the factor model, so real
-variability within the class is not taken for noise and bad points are not taken for variability. Where points have an
-order, ``factors`` may be held to smooth functions of it, so that what is rough and still common to neighbours has to be
-noise.
+with its error bar. EM (Dempster, Laird & Rubin 1977; of factor models, Rubin & Thayer 1982; of Student-t noise, Liu & Rubin
+1995) alternates between the widths of the points, the parameters of the noise and the factor model, one conditional
+maximisation after the other (ECM; Meng & Rubin 1993), so real variability within the class is not taken for noise and bad
+points are not taken for variability. The noise model itself knows its first guess and its M-step
+(`badac.noise.model.LearnableWidths`). Where points have an order, ``factors`` may be held to smooth functions of it, so
+that what is rough and still common to neighbours has to be noise.
 """
 
 from __future__ import annotations
@@ -27,24 +29,19 @@ from badac.latent.gaussian_approximation import (
     with_noise_scale,
 )
 from badac.latent.moments import Spectrum
-from badac.noise import Gaussian, Noise, Outliers, ScaleMixture, Student
-from badac.noise.scales import log_density
+from badac.noise import Gaussian, Noise, ScaleMixture, is_open
+from badac.noise.model import LearnableWidths, Residuals
 from badac.training import TrainingScales
 
 _ROUNDS = 30
 _EM_STEPS = 5
 _SETTLED = 0.002
-_FIRST_SHARE, _FIRST_WIDTH = 0.1, 3.0
-_FIRST_DF = 4.0
-_DF_RANGE = (1.5, 100.0)
-_WIDTH_RANGE = (1.0, 1000.0)
-_POINTS = 4_000
 _SCALE_RANGE = (0.2, 5.0)
 _WIDEST = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Within:
+class FactorWithNoise:
     """A class's factor model and the noise of its members."""
 
     factor: Factor
@@ -55,7 +52,7 @@ class Within:
         return latent_likelihood(objects, self.factor, self.noise).gaussian_log_evidence()
 
 
-def learn_within(
+def fit_factor_and_noise(
     members: Measurements,
     noise: Noise,
     scales: TrainingScales,
@@ -63,7 +60,7 @@ def learn_within(
     *,
     basis: FloatArray | None = None,
     rank: int | None = None,
-) -> Within:
+) -> FactorWithNoise:
     """Learn a factor model together with the open parameters of the noise.
 
     Parameters
@@ -71,7 +68,8 @@ def learn_within(
     members : Measurements
         (k, m), of one class.
     noise : Noise
-        `Gaussian`, `Outliers` or `Student`; what is None is learned.
+        A mixture of Gaussian widths; what is None in it is learned, by EM if it knows the steps
+        (`badac.noise.model.LearnableWidths`). A factor on all error bars is learned by the evidence of held-out members.
     scales : TrainingScales
     rng : numpy.random.Generator
     basis : (m, K), optional
@@ -81,28 +79,35 @@ def learn_within(
 
     Returns
     -------
-    Within
+    FactorWithNoise
     """
-    if isinstance(noise, Gaussian):
-        return _learn_scale(members, noise, scales, rng, basis, rank)
-    current = _first_guess(noise)
+    if not isinstance(noise, LearnableWidths):
+        return _fit_one_width(members, noise, scales, rng, basis, rank)
+    current = noise.initial()
     gaussian = _start(members, current)
     rank = choose_rank(gaussian, scales, rng)[0]
     factor = held(Spectrum.of(gaussian, scales, max(rank, 1)).factor(rank), basis)
     for step in range(_ROUNDS):
-        sites = gaussian_approximation(members, factor, current, constants=False, details=True)
-        assert sites.responsibility is not None and sites.squared is not None
-        better = _improve(noise, current, members, factor, sites.responsibility, sites.squared)
+        sites = gaussian_approximation(members, factor, current, details=True)
+        better = noise.improved(current, _residuals(members, sites, factor))
         if step == 1:
             # The first rank was chosen as if all points were bad.
             rank = choose_rank(sites.objects, scales, rng)[0]
             factor = held(Spectrum.of(sites.objects, scales, max(rank, 1)).factor(rank), basis)
-            sites = gaussian_approximation(members, factor, current, constants=False, details=True)
+            sites = gaussian_approximation(members, factor, current, details=True)
         factor = _step(members, sites, factor, current, scales, basis)
-        change, current = _change(current, better), better
+        change, current = current.distance(better), better
         if step > 2 and change < _SETTLED:
             break
-    return Within(factor, current)
+    return FactorWithNoise(factor, current)
+
+
+def _residuals(members: Measurements, sites: GaussianApproximation, factor: Factor) -> Residuals:
+    """What the points tell of the noise under the factor model."""
+    assert sites.responsibility is not None and sites.squared is not None
+    observed = members.observed
+    sigma = np.where(observed, members.sigma, 1.0)
+    return Residuals(observed, sigma, sites.squared, sites.responsibility, factor.psi)
 
 
 def held(factor: Factor, basis: FloatArray | None) -> Factor:
@@ -125,7 +130,7 @@ def _step(
     members: Measurements,
     sites: GaussianApproximation,
     factor: Factor,
-    noise: Noise,
+    noise: ScaleMixture,
     scales: TrainingScales,
     basis: FloatArray | None,
 ) -> Factor:
@@ -133,7 +138,7 @@ def _step(
 
     A point that may be good or bad is not a point of the mean width: taken for one, it would hide variability (psi).
     """
-    assert sites.responsibility is not None and sites.squared is not None and isinstance(noise, ScaleMixture)
+    assert sites.responsibility is not None and sites.squared is not None
     sigma = np.where(members.observed, members.sigma, 1.0)
     weight, squares, misfit = (np.zeros(members.n_points) for _ in range(3))
     for which, scale in enumerate(noise.gaussian_scales()[1]):
@@ -148,108 +153,36 @@ def _step(
     )
 
 
-def _start(members: Measurements, noise: Noise) -> Measurements:
-    assert isinstance(noise, ScaleMixture)
+def _start(members: Measurements, noise: ScaleMixture) -> Measurements:
     log_share, scale = noise.gaussian_scales()
     wide = float(np.sqrt(np.exp(log_share) @ np.minimum(scale, _WIDEST) ** 2))
     return Measurements._trusted(members.values, wide * members.sigma, at=members.at)
 
 
-def _first_guess(noise: Noise) -> Noise:
-    if isinstance(noise, Outliers):
-        return Outliers(
-            _FIRST_SHARE if noise.share is None else noise.share,
-            _FIRST_WIDTH if noise.width is None else noise.width,
-        )
-    if isinstance(noise, Student):
-        return Student(_FIRST_DF if noise.df is None else noise.df, noise.n_widths)
-    raise TypeError(f"noise of {type(noise).__name__} has no parameters that are learned from residuals.")
-
-
-def _improve(
-    asked: Noise,
-    current: Noise,
+def _fit_one_width(
     members: Measurements,
-    factor: Factor,
-    responsibility: FloatArray,
-    squared: FloatArray,
-) -> Noise:
-    """M-step of the noise: parameters that the widths and residuals of all points ask for."""
-    observed = members.observed
-    sigma = np.where(observed, members.sigma, 1.0)
-    if isinstance(asked, Outliers) and isinstance(current, Outliers):
-        bad = responsibility[..., 1]
-        share, width = asked.share, asked.width
-        if share is None:
-            share = float(np.clip(bad.sum() / max(observed.sum(), 1), 1e-6, 0.999))
-        if width is None:
-            width = _bad_width(
-                bad[observed],
-                squared[observed],
-                sigma[observed],
-                np.broadcast_to(factor.psi, sigma.shape)[observed],
-            )
-        return Outliers(share, width)
-    if isinstance(asked, Student) and isinstance(current, Student):
-        if asked.df is not None or not observed.any():
-            return current
-        # Every so many points: enough to know one number.
-        pick = slice(None, None, 1 + int(observed.sum()) // _POINTS)
-        residual, bars = np.sqrt(squared[observed])[pick], sigma[observed][pick]
-        extra = np.broadcast_to(factor.psi, sigma.shape)[observed][pick]
-
-        def loss(log_df: float) -> float:
-            scales = Student(float(np.exp(log_df)), current.n_widths).gaussian_scales()
-            return -float(log_density(residual, bars, *scales, extra).mean())
-
-        found = minimize_scalar(loss, bounds=np.log(_DF_RANGE), method="bounded", options={"xatol": 0.02})
-        return Student(float(np.exp(found.x)), current.n_widths)
-    return current
-
-
-def _bad_width(bad: FloatArray, squared: FloatArray, sigma: FloatArray, psi: FloatArray) -> float:
-    """Width of the bad points by their likelihood, each weighted by how bad it is."""
-
-    def loss(log_width: float) -> float:
-        variance = psi + (np.exp(log_width) * sigma) ** 2
-        return float((bad * (squared / variance + np.log(variance))).sum())
-
-    found = minimize_scalar(loss, bounds=np.log(_WIDTH_RANGE), method="bounded", options={"xatol": 1e-3})
-    return float(np.exp(found.x))
-
-
-def _change(before: Noise, after: Noise) -> float:
-    if isinstance(before, Outliers) and isinstance(after, Outliers):
-        assert before.share and after.share and before.width and after.width
-        return max(abs(after.share / before.share - 1), abs(after.width / before.width - 1))
-    if isinstance(before, Student) and isinstance(after, Student):
-        assert before.df and after.df
-        return float(abs(np.log(after.df / before.df)))
-    return 0.0
-
-
-def _learn_scale(
-    members: Measurements,
-    noise: Gaussian,
+    noise: Noise,
     scales: TrainingScales,
     rng: np.random.Generator,
     basis: FloatArray | None,
     rank: int | None,
-) -> Within:
+) -> FactorWithNoise:
     """Gaussian noise; a factor on the error bars, if it is open, by the evidence of the members.
 
     Where all error bars are alike, a factor above one cannot be told from variability at each point (``psi``): then the
     evidence is flat, and the smallest change is taken.
     """
+    if not isinstance(noise, ScaleMixture):
+        raise TypeError(f"noise of {type(noise).__name__} has no parameters that are learned from residuals.")
     chosen = choose_rank(members, scales, rng)[0] if rank is None else rank
 
-    def fitted(known: Measurements, scale: float) -> Within:
+    def fitted(known: Measurements, scale: float) -> FactorWithNoise:
         scaled = with_noise_scale(known, Gaussian(scale))
         factor = held(Spectrum.of(scaled, scales, max(chosen, 1)).factor(chosen), basis)
-        return Within(iterate(scaled, factor, scales, basis, _EM_STEPS), Gaussian(scale))
+        return FactorWithNoise(iterate(scaled, factor, scales, basis, _EM_STEPS), Gaussian(scale))
 
-    if noise.scale is not None:
-        return fitted(members, noise.scale)
+    if not is_open(noise):
+        return fitted(members, float(noise.gaussian_scales()[1][0]))
     half = rng.permutation(members.n_objects) % 2 == 0
     known, unknown = members[half], members[~half]
 

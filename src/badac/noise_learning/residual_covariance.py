@@ -1,4 +1,4 @@
-"""Correlated errors: what neighbouring points have in common beyond the smooth curves of the class.
+"""Residual covariance: correlated errors, what neighbouring points have in common beyond the smooth curves of the class.
 
 Take the residuals ``e = d - mean`` of the members, remove the smooth functions ``B`` (``R = I - B B'``) and divide by each
 point's width ``w = sqrt(psi + sigma^2)``. Independent errors give ``S = cov(R e / w)`` close to ``R``; correlated ones do not.
@@ -6,7 +6,9 @@ With fewer members than it would take to know ``S`` well it is drawn towards ind
 
     C = diag(w) [I + share (S - R)] diag(w) ,     share = 1 - (p^2 / n) / |S - R|^2
 
-with ``p`` rough dimensions and ``n`` members: 0 if ``S`` is no farther from independence than chance.
+with ``p`` rough dimensions and ``n`` members: 0 if ``S`` is no farther from independence than chance. What is added to the
+error bars are the directions of ``S`` above the largest eigenvalue that chance gives it, ``(1 + sqrt(p / n))^2`` (Marchenko &
+Pastur 1967).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
-class Rough:
+class CorrelatedResiduals:
     """A factor model with correlated residuals.
 
     Attributes
@@ -65,7 +67,7 @@ class Rough:
         )
 
 
-def measure(members: Measurements, factor: Factor, basis: FloatArray) -> Rough:
+def fit_correlated_residuals(members: Measurements, factor: Factor, basis: FloatArray) -> CorrelatedResiduals:
     """Measure the correlation of the rough residuals of the members (k, m) of a class."""
     scaled, rough = _residuals(members, factor, basis)
     n, m = scaled.shape
@@ -76,7 +78,7 @@ def measure(members: Measurements, factor: Factor, basis: FloatArray) -> Rough:
     chance = p * (p + 1.0) / n
     distance = float((excess**2).sum())
     share = max(0.0, 1.0 - chance / distance) if distance > 0 else 0.0
-    return Rough(factor, np.eye(m) + share * excess, share)
+    return CorrelatedResiduals(factor, np.eye(m) + share * excess, share)
 
 
 def added_covariance(members: Measurements, factor: Factor, basis: FloatArray) -> FloatArray:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from badac.classes.model import FloatArray, refuse_own_points
+from badac.classes.moving import move_objects
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
-from badac.nuisance.moving import move, move_objects
 from badac.training import TrainingScales
 
 _ROUNDS = 6
@@ -66,7 +66,7 @@ def align(members: Measurements, noise: Noise, nodes: FloatArray, log_weights: F
     shift, error = np.zeros(members.n_objects), np.zeros(members.n_objects)
     for _ in range(_ROUNDS):
         template = Template().fit(moved, noise, rng, scales)
-        terms = np.column_stack([move(template, at, float(node)).log_evidence(members) for node in nodes])
+        terms = np.column_stack([template.moved(at, float(node)).log_evidence(members) for node in nodes])
         terms += log_weights
         weight = np.exp(terms - terms.max(axis=1, keepdims=True))
         weight /= weight.sum(axis=1, keepdims=True)

@@ -2,8 +2,9 @@
 
     P(d | class) = sum_s P(s) P(d | class moved by s)
 
-Population, template and instances are moved on their grid (`badac.nuisance.moving`); a class model that reads the coordinates
-themselves (parametric, Gaussian process, irregular population) is asked about the object at ``at - s``. With
+A class on a grid (population, template, instances, mixtures of these) is moved (`badac.classes.moving`); a class model that
+reads the coordinates themselves (parametric, Gaussian process, irregular population) is asked about the object at
+``at - s``. With
 ``align=True`` the training curves, too, have shifts of their own: they are aligned by class first
 (`badac.nuisance.alignment`), and the error of the alignment stays with them.
 """
@@ -15,20 +16,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.instances import Instances
-from badac.classes.model import ClassModel, FloatArray, Summary, summary_of
-from badac.classes.population.population import Population
-from badac.classes.template import Template
+from badac.classes.model import ClassModel, FloatArray, MovableClass, Summary, summary_of
+from badac.classes.moving import move_objects
 from badac.data.measurements import Measurements
 from badac.data.validation import is_number
 from badac.latent.basis import coordinates
 from badac.latent.likelihood import weigh
+from badac.latent.nodes import even_nodes, groups, log_average, normal_nodes
 from badac.noise.model import Noise
 from badac.nuisance.alignment import align
-from badac.nuisance.calibration import Calibration
 from badac.nuisance.model import innermost, left_out
-from badac.nuisance.moving import move, move_objects
-from badac.nuisance.nodes import even_nodes, groups, log_average, normal_nodes
 from badac.registry import registered
 from badac.training import TrainingScales
 
@@ -100,6 +97,8 @@ class Shift:
         self, model: ClassModel, members: Measurements, learned_from: Measurements | None = None
     ) -> Self:
         self._check(members)
+        if not self.idle:
+            check_movable(model)
         return replace(self, of=model, members=members, learned_from=learned_from if self.align else None)
 
     def spoiled(self, members: Measurements, rng: np.random.Generator) -> Measurements:
@@ -142,21 +141,12 @@ class Shift:
             return [(every, self.n_nodes)]
         assert self.of is not None
         model = innermost(self.of)
-        if not isinstance(model, Population | Template | Instances) or objects.own_points:
+        if not isinstance(model, MovableClass) or objects.own_points:
             return [(every, _NODES)]
         at = objects.at
         assert at is not None
         # How well an object knows its shift: the squared slope of the class in units of the noise.
-        if isinstance(model, Population):
-            columns = np.column_stack([model.factor.mean, model.factor.factors])
-            psi = model.factor.psi
-        elif isinstance(model, Template):
-            assert model.mean is not None and model.width is not None
-            columns, psi = model.mean[:, None], model.width**2
-        else:
-            assert model.curves is not None
-            mean = model.curves.values.mean(axis=0)
-            columns, psi = mean[:, None], (model.curves.sigma**2).mean(axis=0)
+        columns, psi = model.columns()
         power = (np.gradient(columns, at, axis=0) ** 2).sum(axis=1)
         known = weigh(objects, np.zeros(len(at)), psi)[0] @ power
         span = 2.0 if self.shape == "uniform" else 10.0
@@ -173,15 +163,23 @@ class Shift:
             raise ValueError("a Shift needs coordinates `at` in increasing order: sort the points first.")
 
 
+def check_movable(model: ClassModel) -> None:
+    """Refuse a class model that would not notice a shift: it can neither be moved nor asks where a point is."""
+    inner = innermost(model)
+    if not isinstance(inner, MovableClass) and not getattr(inner, "reads_coordinates", False):
+        raise ValueError(
+            f"a Shift of {type(inner).__name__} is not possible: it can neither be moved along the coordinate (`moved` and "
+            "`columns`, badac.classes.model.MovableClass) nor does it read the coordinates (`reads_coordinates = True`)."
+        )
+
+
 def moved_log_evidence(model: ClassModel, objects: Measurements, by: float, n_threads: int) -> FloatArray:
     """Return (n,): log evidence of objects under the class moved by `by`."""
-    if isinstance(model, Calibration) and model.of is not None:
-        if isinstance(model.of, Population | Template | Instances) and objects.at is not None:
-            moved = replace(model, of=move(model.of, objects.at, by))
-            return moved.log_evidence(objects, n_threads=n_threads)
-    elif isinstance(model, Population | Template | Instances):
+    if isinstance(model, MovableClass) and not objects.own_points:
         assert objects.at is not None
-        return move(model, objects.at, by).log_evidence(objects, n_threads=n_threads)
+        moved = model.moved(objects.at, by)
+        if moved is not None:
+            return moved.log_evidence(objects, n_threads=n_threads)
     at = coordinates(objects) if objects.own_points else objects.at
     assert at is not None
     earlier = Measurements._trusted(

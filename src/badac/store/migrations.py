@@ -1,6 +1,7 @@
 """How parts of older model files are read: one entry per part and version that changed.
 
     Migration("Surroundings", 0, to="TrainingScales")
+    Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"})
 
 An entry leads from one version of a part to the next. Whoever changes the fields of a registered class, or its name, raises the
@@ -13,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from badac.store.parts import StoredPart
 
@@ -103,17 +106,55 @@ def migrated(part: StoredPart) -> StoredPart:
     return part
 
 
+def _deviations(old: Fields) -> Fields:
+    """The known classes became a part of their own: on a grid, or at points of an object's own."""
+    names = {"classes": "classes", "log_prior": "log_prior", "scales": "ground", "rare": "rare"}
+    grid, points = None, old["own"]
+    if old["ground"] is not None:
+        fields = {new: old[was] for new, was in names.items()}
+        rare = old["rare_log_prior"]
+        grid = StoredPart("OnGrid", 1, {**fields, "rare_log_prior": np.empty(0) if rare is None else rare})
+    if points is not None:
+        points = StoredPart(points.name, points.version, {**points.fields, "log_prior": old["log_prior"]})
+    return {"hypotheses": old["hypotheses"], "shares": old["shares"], "grid": grid, "points": points}
+
+
+def _at_points(old: Fields) -> Fields:
+    """Places of shapes went by the typical number of points; mean and scale of single points were not kept."""
+    level, variance = old["level"], old.pop("variance")
+    where = np.linspace(0.0, 1.0, int(np.clip(old.pop("typical_points"), 3, 60)))
+    scales = {"where": where, "level": float(np.mean(level)), "variance": variance}
+    scales |= {"centre": level, "scale": np.full(len(level), np.sqrt(variance))}
+    return {**old, "scales": StoredPart("Scales", 1, scales)}
+
+
+def _process_summary(old: Fields) -> Fields:
+    """Widths of a process were a constant of the code; the prior of a class is kept by all classes together."""
+    del old["log_prior"]
+    return {**old, "widths": (1.0, 0.25, 4.0, 16.0)[: len(old["log_shares"])]}
+
+
 register_migration(
     Migration("BADACClassifier", 0, renamed={"surroundings_": "scales_", "opinions_": "ensemble_"}),
+    Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"}),
     Migration("Curves", 0, to="KernelDensity"),
     Migration("Ensemble", 1, renamed={"strangeness": "nonconformity"}),
+    Migration("Described", 0, to="ClassSummary", renamed={"mixture": "density"}),
+    Migration("Deviations", 0, changed=_deviations),
+    Migration("GaussianProcess", 0, added={"noise": None}),
     Migration("Gridded", 0, renamed={"around": "scales"}),
+    Migration("Ground", 0, to="Scales"),
+    Migration("IrregularPopulation", 0, added={"noise": None}),
     Migration("Latent", 0, to="LatentLikelihood"),
     Migration("Normal", 0, to="NullDistribution"),
     Migration("Opinions", 0, to="Ensemble", renamed={"others": "base_models"}),
     Migration("Others", 0, to="BaseModels"),
     Migration("Strangeness", 1, to="Nonconformity"),
+    Migration("OwnClass", 0, to="ProcessSummary", changed=_process_summary),
+    Migration("OwnPoints", 0, to="AtPoints", added={"noise": None}, changed=_at_points),
+    Migration("SmoothDeviation", 0, dropped=("ground",)),
+    Migration("SomethingElse", 0, dropped=("ground",)),
     Migration("Surroundings", 0, to="TrainingScales"),
     Migration("Trees", 0, renamed={"around": "scales"}),
 )

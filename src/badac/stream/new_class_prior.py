@@ -30,7 +30,8 @@ from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
-from badac.noise.model import Noise
+from badac.noise.kinds import with_covariance_of
+from badac.noise.model import Noise, noise_of_class
 from badac.registry import registered
 
 _LENGTHS = (0.05, 0.15, 0.4)
@@ -84,7 +85,8 @@ class Alikeness:
 
     def latent_likelihood(self, objects: Measurements) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the waves."""
-        return latent_likelihood(objects, self.factor, self.noise)
+        noise = noise_of_class(self.noise, None)
+        return latent_likelihood(with_covariance_of(noise, objects), self.factor, noise)
 
 
 def _waves(scales: Scales) -> tuple[Factor, list[FloatArray]]:

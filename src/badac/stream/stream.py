@@ -22,6 +22,8 @@ from badac.anomalies import Deviations
 from badac.data.validation import is_number
 from badac.estimators.classifier import BADACClassifier
 from badac.judge import Judgement
+from badac.noise.model import noise_of_class
+from badac.noise.widths import stand_in
 from badac.registry import registered
 from badac.stream.new_class_prior import Alikeness
 from badac.stream.state import Pool, StreamState, dismissed, merged
@@ -104,7 +106,8 @@ class Stream(BaseEstimator):  # type: ignore[misc]
         anomaly = self._anomaly
         assert anomaly.grid is not None
         self.classes_ = self.model.classes_
-        self.alike_ = Alikeness.of(anomaly.grid.scales, anomaly.grid.classes, self.model.noise_)
+        noise = stand_in(noise_of_class(self.model.noise_, None), self.model.training_)
+        self.alike_ = Alikeness.of(anomaly.grid.scales, anomaly.grid.classes, noise)
         waves = self.alike_.factor.rank
         self.state_ = StreamState(0, np.empty(0, dtype=np.int64), (), Pool.empty(waves), len(self.classes_))
         return self

@@ -18,8 +18,7 @@ import numpy as np
 from badac._kernels.latent import unpack
 from badac.classes.model import FloatArray, refuse_own_points
 from badac.data.measurements import Measurements
-from badac.latent.factor import expectation_maximisation
-from badac.latent.likelihood import project
+from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.moments import Spectrum
 from badac.registry import registered
 from badac.training import TrainingScales
@@ -108,7 +107,7 @@ class Expansion:
         exact = objects
         if not objects.has_errors:
             exact = Measurements(objects.values, 1.0)
-        latent = project(exact, self.origin, self.design, self.psi)
+        latent = Factor(self.origin, self.design, self.psi).project(exact)
         precision = unpack(latent.precision) + self.widest**-2 * np.eye(self.design.shape[1])
         covariance = np.linalg.inv(precision)
         values = (covariance @ latent.shift[..., None])[..., 0]

@@ -16,6 +16,7 @@ Any prior with a quantile function becomes ``N(0, I)`` by ``theta = quantile(Phi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -26,15 +27,17 @@ from scipy.stats import norm, qmc
 from badac.classes.model import FloatArray
 from badac.classes.parametric.climb import LOG_2PI, LogLikelihood, climb, log_normal
 from badac.data.validation import IntArray
+from badac.threads import over_blocks
 
-_ROUNDS = 12
+_ROUNDS = 12  # of tempering at most: each object stops by itself
+# Of the last points, in units of the proposal: a little wider than it, and twice so for what is not Gaussian.
 _WIDTHS = (1.1, 2.2)
-_FAR = 1e4
-# Another peak: a thousandth of the evidence further than five widths from all proposals.
+_FAR = 1e4  # no prior puts anything beyond
+# Another peak: a thousandth of the evidence further than five widths (squared: _NEAR) from all proposals.
 _PEAKS = 4
 _MISSED = 1e-3
-_WIDE = 3.0
 _NEAR = 25.0
+_WIDE = 3.0  # times the prior: where some points look for peaks that its own points miss
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +50,40 @@ class Integral:
     covariance: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """The k Gaussian proposals of each of n objects: centres (n, k, p) and Cholesky factors (n, k, p, p)."""
+
+    centres: FloatArray
+    roots: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.centres.shape[1])
+
+    def __iter__(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        for k in range(len(self)):
+            yield self.centres[:, k], self.roots[:, k]
+
+    def and_also(self, centre: FloatArray, root: FloatArray) -> Proposals:
+        """Add another one for each object, centre (n, p) and root (n, p, p)."""
+        return Proposals(
+            np.concatenate([self.centres, centre[:, None]], axis=1),
+            np.concatenate([self.roots, root[:, None]], axis=1),
+        )
+
+    def of(self, rows: IntArray) -> Proposals:
+        """Return those of some of the objects."""
+        return Proposals(self.centres[rows], self.roots[rows])
+
+
 def integrate(
-    log_likelihood: LogLikelihood, n: int, p: int, *, n_prior: int, n_refined: int, block: int
+    log_likelihood: LogLikelihood,
+    shape: tuple[int, int],
+    *,
+    n_prior: int,
+    n_refined: int,
+    block: int,
+    n_threads: int = 1,
 ) -> Integral:
     """Integrate the likelihoods of n objects over ``z ~ N(0, I)``.
 
@@ -56,16 +91,20 @@ def integrate(
     ----------
     log_likelihood : callable
         Of indices (r,) and points (s, p) or (r, s, p); returns (r, s), -inf where impossible.
-    n, p : int
+    shape : (n, p)
         Numbers of objects and of dimensions.
     n_prior, n_refined : int
         Points of the prior, and of each object's own proposal.
     block : int
         Objects at a time.
+    n_threads : int
+        From how many threads `log_likelihood` is called.
     """
+    n, p = shape
     out = Integral(np.zeros(n), np.zeros(n), np.zeros((n, p)), np.zeros((n, p, p)))
     points = normal_points(p, n_prior)
-    for start in range(0, n, block):
+
+    def work(start: int, _: int) -> None:
         rows = np.arange(start, min(start + block, n))
         found = log_likelihood(rows, points)
         weight = _weights(found)
@@ -79,6 +118,8 @@ def integrate(
             part = _refine(log_likelihood, rows[todo], points, found[todo], n_refined)
             for name in vars(part):
                 getattr(out, name)[rows[todo]] = getattr(part, name)
+
+    over_blocks(work, range(0, n, block), n_threads)
     return out
 
 
@@ -105,18 +146,17 @@ def _refine(
         log_prior[n_prior:] - log_normal(prior[: len(wide)]) + p * np.log(_WIDE) - np.log(len(wide))
     )
     start = (values + log_prior).argmax(axis=1)
-    centres, roots = np.empty((n, 0, p)), np.empty((n, 0, p, p))
+    proposals = Proposals(np.empty((n, 0, p)), np.empty((n, 0, p, p)))
     out = Integral(np.empty(n), np.empty(n), np.empty((n, p)), np.empty((n, p, p)))
     todo = np.arange(n)
     for _ in range(_PEAKS):
-        centre, root = settle(log_likelihood, rows[todo], *climb(log_likelihood, rows[todo], search[start]))
-        centres = np.concatenate([centres, centre[:, None]], axis=1)
-        roots = np.concatenate([roots, root[:, None]], axis=1)
-        part = _balanced(log_likelihood, rows[todo], prior, found[todo], centres, roots, n_refined)
+        top = climb(log_likelihood, rows[todo], search[start])
+        proposals = proposals.and_also(*settle(log_likelihood, rows[todo], *top))
+        part = _balanced(log_likelihood, rows[todo], prior, found[todo], proposals, n_refined)
         for name in vars(part):
             getattr(out, name)[todo] = getattr(part, name)
         # Points that count although no proposal is near them: another peak.
-        near = [_distance(search, centres[:, k], roots[:, k]) < _NEAR for k in range(centres.shape[1])]
+        near = [_distance(search, *one) < _NEAR for one in proposals]
         missed = np.where(np.any(near, axis=0), -np.inf, values[todo])
         with np.errstate(divide="ignore"):
             parts = [logsumexp(one, axis=1) for one in np.split(missed + log_share, [n_prior], axis=1)]
@@ -124,7 +164,7 @@ def _refine(
         if not left.size:
             break
         start = (missed[left] + log_prior).argmax(axis=1)
-        todo, centres, roots = todo[left], centres[left], roots[left]
+        todo, proposals = todo[left], proposals.of(left)
     return out
 
 
@@ -158,24 +198,23 @@ def _balanced(
     rows: IntArray,
     prior: FloatArray,
     found: FloatArray,
-    centres: FloatArray,
-    roots: FloatArray,
+    proposals: Proposals,
     n_refined: int,
 ) -> Integral:
-    """Weigh the prior's points and those of the proposals, centres (n, k, p), all by the mixture that they come from."""
+    """Weigh the prior's points and those of the proposals all by the mixture that they come from."""
     n, (n_prior, p) = len(rows), prior.shape
     each = n_refined // len(_WIDTHS)
     own = np.concatenate([width * normal_points(p, each) for width in _WIDTHS])
     points, values = [np.broadcast_to(prior, (n, n_prior, p))], [found]
-    for k in range(centres.shape[1]):
-        points.append(np.clip(centres[:, k, None] + own @ roots[:, k].transpose(0, 2, 1), -_FAR, _FAR))
+    for centre, root in proposals:
+        points.append(np.clip(centre[:, None] + own @ root.transpose(0, 2, 1), -_FAR, _FAR))
         values.append(log_likelihood(rows, points[-1]))
-    every, total = np.concatenate(points, axis=1), n_prior + n_refined * centres.shape[1]
+    every, total = np.concatenate(points, axis=1), n_prior + n_refined * len(proposals)
     log_prior = log_normal(every)
     parts = [log_prior + np.log(n_prior / total)]
-    for k in range(centres.shape[1]):
-        distance = _distance(every, centres[:, k], roots[:, k])
-        log_det = np.log(np.diagonal(roots[:, k], axis1=1, axis2=2)).sum(axis=1)[:, None]
+    for centre, root in proposals:
+        distance = _distance(every, centre, root)
+        log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)[:, None]
         for width in _WIDTHS:
             height = np.log(each / total) - p * (0.5 * LOG_2PI + np.log(width)) - log_det
             parts.append(height - 0.5 * distance / width**2)

@@ -13,20 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from badac._kernels.latent import pack
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken
 from badac.data.measurements import Measurements
 from badac.latent.basis import coordinates
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood, with_noise_scale
-from badac.latent.likelihood import LatentLikelihood, log_determinant
-from badac.noise.correlated import Correlated
+from badac.latent.likelihood import LatentLikelihood, blocks, project_each
+from badac.noise.kinds import LATENT_NOISE, NoiseKind, with_covariance_of
 from badac.noise.model import Noise
 from badac.registry import registered
+from badac.threads import over_blocks
 from badac.training import TrainingScales
 
 
@@ -62,6 +62,8 @@ class LinearModel:
     array([[1., 2.]])
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+
     design: FloatArray | Callable[[FloatArray], FloatArray]
     mean: Any
     covariance: Any
@@ -77,6 +79,7 @@ class LinearModel:
         scales: TrainingScales | None = None,
     ) -> Self:
         """Return a copy that knows the noise; nothing is learned from the members."""
+        check_noise_taken(self, noise, members)
         mean = np.asarray(self.mean, dtype=np.float64)
         covariance = np.asarray(self.covariance, dtype=np.float64)
         if covariance.ndim == 1:
@@ -88,9 +91,13 @@ class LinearModel:
             )
         return replace(self, mean=mean, covariance=covariance, noise=noise, members=members)
 
+    @property
+    def reads_coordinates(self) -> bool:
+        """Whether the shapes are a function of the coordinate, and not columns of a grid."""
+        return callable(self.design)
+
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
-        del n_threads
-        return self.latent(objects).gaussian_log_evidence()
+        return self.latent(objects, n_threads=n_threads).gaussian_log_evidence(n_threads=n_threads)
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         """Return (k,): the log evidence of the members; none of them was learned from."""
@@ -103,18 +110,18 @@ class LinearModel:
         root = self._root()
         return Measurements(self.mean + position @ root.T, covariance=root @ covariance @ root.T)
 
-    def latent(self, objects: Measurements) -> LatentLikelihood:
+    def latent(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
         """Reduce objects to likelihoods of ``z``, with ``c = mean + root z`` and ``z ~ N(0, I)``."""
         assert self.noise is not None, "fit first"
-        if isinstance(self.noise, Correlated):
-            objects = self.noise.with_covariance(objects)
+        objects = with_covariance_of(self.noise, objects)
         if objects.own_points:
-            return self._of_own_points(objects)
+            return self._of_own_points(objects, n_threads)
         shapes = self._shapes(coordinates(objects[:1])[0])
         psi = np.full(objects.n_points, self.sigma_star**2)
-        return latent_likelihood(objects, Factor(shapes @ self.mean, shapes @ self._root(), psi), self.noise)
+        factor = Factor(shapes @ self.mean, shapes @ self._root(), psi)
+        return latent_likelihood(objects, factor, self.noise, n_threads=n_threads)
 
-    def _of_own_points(self, objects: Measurements) -> LatentLikelihood:
+    def _of_own_points(self, objects: Measurements, n_threads: int) -> LatentLikelihood:
         assert self.noise is not None
         if objects.covariance is not None or not is_plain(self.noise):
             raise ValueError(
@@ -122,15 +129,15 @@ class LinearModel:
                 f"{objects!r} with {self.noise!r}. Use badac.classes.Parametric."
             )
         objects = with_noise_scale(objects, self.noise)
-        seen = objects.observed
-        shapes = self._shapes(np.where(seen, coordinates(objects), 0.0))
-        weight = np.where(seen, 1.0 / (np.where(seen, objects.sigma, 1.0) ** 2 + self.sigma_star**2), 0.0)
-        residual = np.where(seen, objects.values - shapes @ self.mean, 0.0)
-        factors = shapes @ self._root()
-        scaled = weight * residual
-        precision = np.einsum("nm,nma,nmb->nab", weight, factors, factors, optimize=True)
-        offset = np.einsum("nm,nm->n", scaled, residual) + log_determinant(weight)
-        return LatentLikelihood(pack(precision), np.einsum("nm,nma->na", scaled, factors), offset)
+        root, at = self._root(), np.where(objects.observed, coordinates(objects), 0.0)
+        out = LatentLikelihood.empty(objects.n_objects, len(root))
+
+        def work(rows: slice, _: int) -> None:
+            shapes = self._shapes(at[rows])
+            out[rows] = project_each(objects[rows], shapes @ self.mean, shapes @ root, self.sigma_star**2)
+
+        over_blocks(work, blocks(objects), n_threads)
+        return out
 
     def _shapes(self, at: FloatArray) -> FloatArray:
         found = np.asarray(self.design(at) if callable(self.design) else self.design, dtype=np.float64)

@@ -14,25 +14,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr
+from scipy.stats import norm
 
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken
+from badac.classes.parametric.climb import LogLikelihood
 from badac.classes.parametric.importance import Integral, integrate
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.basis import coordinates
-from badac.noise.gaussian import Gaussian
-from badac.noise.known_truth import log_likelihood
+from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of
+from badac.noise.known_truth import check_has_likelihood, log_likelihood
 from badac.noise.model import Noise
 from badac.registry import registered
+from badac.threads import over_blocks
 from badac.training import TrainingScales
 
-_NUMBERS_PER_BLOCK = 1 << 23
-_LEAST_SIZE = 50.0
-_DRAWS = 8192
+_NUMBERS_PER_BLOCK = 1 << 23  # block size: 64 MiB of doubles
+_LEAST_SIZE = 50.0  # effective points: the evidence is then known to 1 / sqrt(50) = 0.14 nats
+_DRAWS = 8192  # by cost, and stated in the documentation
 
 
 class LowSampleSizeWarning(UserWarning):
@@ -84,6 +87,9 @@ class Parametric:
     6.20 +- 0.03
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE
+    reads_coordinates: ClassVar[bool] = True
+
     function: Callable[[FloatArray, FloatArray], FloatArray]
     prior: Sequence[Any] | Callable[[int, np.random.Generator], FloatArray]
     sigma_star: float = 0.0
@@ -101,7 +107,9 @@ class Parametric:
         scales: TrainingScales | None = None,
     ) -> Self:
         """Return a copy that knows the noise; nothing is learned from the members."""
-        if self.sigma_star and not isinstance(noise, Gaussian):
+        check_noise_taken(self, noise, members)
+        check_has_likelihood(noise)
+        if self.sigma_star and kind_of(noise) is not NoiseKind.GAUSSIAN:
             raise ValueError(
                 f"`sigma_star` of a parametric class is for Gaussian noise: got {noise!r}. Make the scatter a parameter of "
                 "the function instead."
@@ -124,8 +132,7 @@ class Parametric:
         return replace(self, noise=noise, draws=draws, members=members)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
-        del n_threads
-        found = self.integral(objects)
+        found = self.integral(objects, n_threads=n_threads)
         low = (found.effective_size < _LEAST_SIZE) & np.isfinite(found.log_evidence)
         if low.any():
             warnings.warn(
@@ -143,8 +150,24 @@ class Parametric:
         assert self.members is not None, "fit first"
         return self.log_evidence(self.members, n_threads=n_threads)
 
-    def integral(self, objects: Measurements) -> Integral:
-        """Return log evidence and effective sample size of each object, and where its ``z`` lies."""
+    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray | None:
+        """With gain and offset as two more parameters; None with a sampler, which knows no others."""
+        if callable(self.prior):
+            return None
+        function = self.function
+
+        def calibrated(theta: FloatArray, at: FloatArray) -> FloatArray:
+            return np.asarray(theta[-2] * function(theta[:-2], at) + theta[-1])
+
+        # A width of zero is a distribution as good as none: a hair instead.
+        prior = (*self.prior, norm(1.0, max(gain, 1e-12)), norm(0.0, max(offset, 1e-12)))
+        return replace(self, function=calibrated, prior=prior).log_evidence(objects)
+
+    def integral(self, objects: Measurements, *, n_threads: int = 1) -> Integral:
+        """Return log evidence and effective sample size of each object, and where its ``z`` lies.
+
+        With more threads than one the function is called from several of them.
+        """
         assert self.noise is not None, "fit first"
         noise = self.noise
         if self.sigma_star:
@@ -163,12 +186,17 @@ class Parametric:
             return log_likelihood(noise, objects[rows], truth)
 
         if self.draws is not None:
-            return self._over_draws(likelihood, objects)
+            return self._over_draws(likelihood, objects, n_threads)
         p = len(self.prior)  # type: ignore[arg-type]
         most = max(self.n_refined, self.n_prior if objects.own_points else 1, 128)
         block = int(np.clip(_NUMBERS_PER_BLOCK // (most * max(objects.n_points, 1)), 1, 1024))
         return integrate(
-            likelihood, objects.n_objects, p, n_prior=self.n_prior, n_refined=self.n_refined, block=block
+            likelihood,
+            (objects.n_objects, p),
+            n_prior=self.n_prior,
+            n_refined=self.n_refined,
+            block=block,
+            n_threads=n_threads,
         )
 
     def estimate(self, objects: Measurements) -> Measurements:
@@ -191,30 +219,29 @@ class Parametric:
             return z
         return np.stack([quantile(one, z[..., k]) for k, one in enumerate(self.prior)], axis=-1)
 
-    def _over_draws(
-        self, likelihood: Callable[[IntArray, FloatArray], FloatArray], objects: Measurements
-    ) -> Integral:
-        assert self.draws is not None
-        n, p = objects.n_objects, self.draws.shape[1]
+    def _over_draws(self, likelihood: LogLikelihood, objects: Measurements, n_threads: int) -> Integral:
+        draws = self.draws
+        assert draws is not None
+        n, p = objects.n_objects, draws.shape[1]
         out = Integral(np.zeros(n), np.zeros(n), np.zeros((n, p)), np.zeros((n, p, p)))
-        step = max(
-            1, _NUMBERS_PER_BLOCK // (len(self.draws) * (objects.n_points if objects.own_points else 8))
-        )
-        for start in range(0, n, step):
+        step = max(1, _NUMBERS_PER_BLOCK // (len(draws) * (objects.n_points if objects.own_points else 8)))
+
+        def work(start: int, _: int) -> None:
             rows = np.arange(start, min(start + step, n))
-            values = likelihood(rows, self.draws)
+            values = likelihood(rows, draws)
             top = values.max(axis=1, keepdims=True)
             weight = np.exp(values - np.where(np.isfinite(top), top, 0.0))
             total = weight.sum(axis=1)
             with np.errstate(divide="ignore"):
-                out.log_evidence[rows] = np.where(np.isfinite(top), top, 0.0)[:, 0] + np.log(
-                    total / len(self.draws)
-                )
+                height = np.log(total / len(draws))
+            out.log_evidence[rows] = np.where(np.isfinite(top), top, 0.0)[:, 0] + height
             share = weight / np.where(total > 0, total, 1.0)[:, None]
-            out.effective_size[rows] = 1.0 / np.maximum((share**2).sum(axis=1), 1.0 / len(self.draws))
-            out.mean[rows] = share @ self.draws
-            square = np.einsum("ns,sp,sq->npq", share, self.draws, self.draws, optimize=True)
+            out.effective_size[rows] = 1.0 / np.maximum((share**2).sum(axis=1), 1.0 / len(draws))
+            out.mean[rows] = share @ draws
+            square = np.einsum("ns,sp,sq->npq", share, draws, draws, optimize=True)
             out.covariance[rows] = square - out.mean[rows][:, :, None] * out.mean[rows][:, None, :]
+
+        over_blocks(work, range(0, n, step), n_threads)
         return out
 
     def _curves(self, theta: FloatArray, at: FloatArray) -> FloatArray:

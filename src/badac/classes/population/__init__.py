@@ -2,9 +2,9 @@
 
     y_true = mu + W z + eps,    z ~ density in r dimensions,    eps ~ N(0, diag psi)
 
-`population` is the class model. What it is made of, in the order in which it is learned: which values to believe (`wild`), axes
-in which errors are independent (`rotation`), Gaussian stand-ins for members under other noise (`sites`, `links`,
-`gaussian_members`), the choice of rank and shape (`plan`, `rank`, `shape`, `smoothness`), EM for mu, W and psi (`factor`), the
-latent space (`latent`, `elimination`), its density (`mixture`, `bandwidth`, `tails`), members left out of their own class
-(`crossfit`), what Gaussian stand-ins miss (`correction`), and what an object should have looked like (`reconstruction`).
+`population` is the class model. In the order in which a class goes through: values that cannot be true (`gross_outliers`),
+axes in which errors are independent (`rotation`), Gaussian members in place of those under other noise
+(`gaussian_members`), the choice of rank, smoothness and shape by held-out evidence (`plan`, `rank`, `smoothness`), moments,
+EM and latent density (`learn`), wider versions of the class (`tails`), members left out of their own class
+(`leave_one_out`). The mathematics of mu, W, psi and of the density of z are in `badac.latent`.
 """

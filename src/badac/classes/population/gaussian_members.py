@@ -23,15 +23,17 @@ from badac.latent.gaussian_approximation import (
     with_noise_scale,
 )
 from badac.latent.moments import Spectrum
+from badac.latent.shape import is_better
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture
 from badac.training import TrainingScales
 
+# Of widths and factors in turn, with EM steps between; the last ones begin near the end.
 _ROUNDS = 4
 _LAST_ROUNDS = 2
 _STEPS = 3
-_MORE = 3
-_TO_BEGIN_WITH = 2400
-_WIDEST_START = 10.0
+_MORE = 3  # factors than seem needed: bad points must not explain away those that are missing
+_TO_BEGIN_WITH = 2400  # members, as many as the shape is chosen with
+_WIDEST_START = 10.0  # times sigma: beyond, a width is rarer than one in a hundred
 
 
 def as_gaussian(
@@ -66,7 +68,7 @@ def as_gaussian(
         factor = begin(some, noise, scales, rank)
     if some is not members:
         factor = alternate(members, factor, noise, scales, _LAST_ROUNDS)
-    return gaussian_approximation(members, factor, noise, constants=False).objects, rank
+    return gaussian_approximation(members, factor, noise).objects, rank
 
 
 def choose_factors(
@@ -88,8 +90,7 @@ def choose_factors(
         evidence = latent_likelihood(
             unknown, Factor(factor.mean, kept, factor.psi), noise
         ).gaussian_log_evidence()
-        # One more factor must gain more than the standard error of its gain.
-        if rank == 0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):
+        if is_better(evidence, best):
             chosen, best = rank, evidence
     generous = max(min(chosen + 2, factor.rank), 1)
     factor = Factor(factor.mean, factor.factors @ directions[:, :generous], factor.psi)
@@ -107,7 +108,7 @@ def alternate(
 ) -> Factor:
     """Find the widths under the factor model and the factor model of these widths, in turn."""
     for _ in range(rounds):
-        gaussian = gaussian_approximation(members, factor, noise, constants=False).objects
+        gaussian = gaussian_approximation(members, factor, noise).objects
         factor = expectation_maximisation(gaussian, factor, scales, max_steps=_STEPS)
     return factor
 

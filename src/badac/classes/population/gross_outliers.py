@@ -1,13 +1,13 @@
 """Values that cannot be true: a population is learned without them.
 
 One value of a million among values around one (a slipped decimal point, a code for "no data") is enough to move the mean of its
-point and to make its variance useless. A value is wild if
+point and to make its variance useless. A value is a gross outlier if
 
     |y - median| > 1000 u ,     u = 1.48 median |y - median| + median sigma
 
 and no more than one in a hundred (or a single one) of the point's values are so far out: more would be a population with
-long tails, not an accident. Wild values count as missing while the class is learned. The members that have them keep them
-when their own evidence is asked for, and a width as wide as all training objects, wild values included, stays in the
+long tails, not an accident. Gross outliers count as missing while the class is learned. The members that have them keep them
+when their own evidence is asked for, and a width as wide as all training objects, gross outliers included, stays in the
 class (`badac.classes.population.tails`), so that they are rare instead of impossible.
 """
 
@@ -19,14 +19,14 @@ from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
 
-_FAR = 1000.0
-_SHARE = 0.01
-_LEAST = 4
-_FOR_A_MIDDLE = 600
+_FAR = 1000.0  # spreads: a slipped decimal point or a code, no tail of anything
+_SHARE = 0.01  # of a point's values: more are a population
+_LEAST = 4  # members: a median needs some
+_FOR_A_MIDDLE = 600  # members tell a median to a twentieth of the spread
 
 
 def gross_outliers(members: Measurements) -> BoolArray | None:
-    """Return (n, m), True where a value is wild; None if there is none, or too few members to tell."""
+    """Return (n, m), True where a value is a gross outlier; None if there is none, or too few members to tell."""
     n = members.n_objects
     if n < _LEAST:
         return None
@@ -45,7 +45,7 @@ def gross_outliers(members: Measurements) -> BoolArray | None:
 
 
 def without(members: Measurements, outliers: BoolArray | None) -> Measurements:
-    """Return the members with their wild values missing."""
+    """Return the members with their gross outliers missing."""
     if outliers is None:
         return members
     values = np.where(outliers, np.nan, members.values)

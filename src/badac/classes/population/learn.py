@@ -20,9 +20,8 @@ from badac.training import TrainingScales
 
 # A broad component as heavy as one member more: rare, not impossible.
 _BROAD_WIDTH = 3.0
-MEMBERS_TO_START_FROM = 20_000
-# Of the EM over all members.
-STEPS = 5
+MEMBERS_TO_START_FROM = 20_000  # for moments and density; what one machine holds of each class of a survey
+STEPS = 5  # of the EM over all members, which starts from the moments, next to the end
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +90,7 @@ class Start:
         found, plan = self.spectrum.moments, self.plan
         factor = smoothed(factor, found.noise, n, plan.penalty)
         # The mean is known to its own error only: in a small class that is part of the spread. Where nobody observed the
-        # point, psi is the surroundings' whole spread already.
+        # point, psi is the whole spread of all training objects already.
         count = found.count * n / len(self.members)
         error = np.where(count > 0, (found.noise + factor.psi) / np.maximum(count, 1.0), 0.0)
         factor = factor.widened(error + plan.floor)

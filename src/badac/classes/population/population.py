@@ -23,7 +23,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from badac.classes.irregular import IrregularPopulation
-from badac.classes.model import FloatArray
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
+from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.gross_outliers import gross_outliers, without
 from badac.classes.population.learn import learn
@@ -36,6 +37,7 @@ from badac.data.units import in_units, log_jacobian, unit_of
 from badac.latent.class_summary import ClassSummary
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
+from badac.latent.gain_offset import factor_log_evidence
 from badac.latent.gaussian_approximation import (
     gaussian_approximation,
     is_plain,
@@ -46,6 +48,7 @@ from badac.latent.gaussian_approximation import (
 from badac.latent.likelihood import LatentLikelihood, sums_of_values
 from badac.latent.moments import seen_clearly
 from badac.latent.reconstruction import reconstruct
+from badac.noise.kinds import LATENT_NOISE, NoiseKind
 from badac.noise.model import LinkedNoise, Noise
 from badac.registry import registered
 from badac.training import TrainingScales
@@ -83,6 +86,10 @@ class Population:
         Of mean, factors and the root of psi: 1 unless the squares of the values are beyond a float.
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+    # A covariance that all members share is learned with the factors, not added.
+    learns_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.COVARIANCE})
+
     rank: int | None = None
     shape: str = "auto"
     mean: FloatArray | None = None
@@ -109,6 +116,8 @@ class Population:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        refuse_own_points(members, "Population")
+        check_noise_taken(self, noise, members)
         unit = unit_of(members)
         if unit != 1.0:
             return self._fit_in_units(unit, members, noise, rng)
@@ -131,8 +140,8 @@ class Population:
         constant = np.zeros(members.n_objects)
         if not is_plain(noise):
             # The Gaussian members that the constants belong to: as this factor model sees them.
-            sites = gaussian_approximation(members, factor, noise, density=density)
-            gaussian, constant = sites.objects, sites.log_constant
+            found = gaussian_approximation(members, factor, noise, density=density)
+            gaussian, constant = found.objects, found.log_constant
         evidence, tails = leave_one_out(
             gaussian if outliers is None else with_noise_scale(members, noise),
             learned,
@@ -168,9 +177,11 @@ class Population:
         evidence = fitted.leave_one_out() - log_jacobian(members, unit)
         return replace(fitted, unit=unit, member_evidence=evidence)
 
-    def latent(self, objects: Measurements) -> LatentLikelihood:
+    def latent(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the class's latent space."""
-        return latent_likelihood(in_units(objects, self.unit), self.factor, self.noise)
+        return latent_likelihood(
+            in_units(objects, self.unit), self.factor, self.noise, self.density, n_threads=n_threads
+        )
 
     @property
     def factor(self) -> Factor:
@@ -196,6 +207,37 @@ class Population:
         if self.density is None or self.noise is None:
             return None
         return ClassSummary(self.factor, self.density, self.noise)
+
+    def moved(self, at: FloatArray, by: float) -> Self:
+        if by == 0:
+            return self
+        factor, tails, density = self.factor, self.tails, self.density
+        assert tails is not None and density is not None
+        moved, missing = move_columns(np.column_stack([factor.mean, factor.factors]), at, by)
+        return replace(
+            self,
+            mean=moved[:, 0],
+            factors=np.column_stack([moved[:, 1:], missing]),
+            psi=nearest(factor.psi, at, by),
+            tails=replace(tails, variances=np.stack([nearest(row, at, by) for row in tails.variances])),
+            density=density.with_gaussian_dimensions(1),
+        )
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        factor = self.factor
+        return np.column_stack([factor.mean, factor.factors]), factor.psi
+
+    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray:
+        assert self.density is not None and self.tails is not None, "fit first"
+        own = in_units(objects, self.unit)
+        widths = [
+            factor_log_evidence(
+                own, self.factor.widened(extra), self.density, self.noise, gain, offset / self.unit
+            )
+            for extra in self.tails.variances
+        ]
+        evidence = self.tails.combine(np.column_stack(widths))
+        return evidence if self.unit == 1.0 else evidence - log_jacobian(objects, self.unit)
 
     def reconstruct(self, objects: Measurements) -> Measurements:
         """Return what each object should have looked like as a member of the class, without noise: mean and sigma."""

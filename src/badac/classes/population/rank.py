@@ -6,17 +6,24 @@ members each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.moments import Spectrum
+from badac.latent.shape import is_better
 from badac.training import TrainingScales
 
-MAX_RANK = 30
-_PATIENCE = 3
-_REPEATED = 0.1
+MAX_RANK = 30  # by cost: the latent kernels grow as the cube
+_PATIENCE = 3  # ranks in a row that gain nothing end the search
+_REPEATED = (
+    0.1  # of the variance of all training objects: a third of their spread, so that the point still counts
+)
+# Variances to try, in units of that of all training objects; with so many factors, before their number is known.
 _FLOORS = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1)
+_RANK_OF_FLOOR = 5
 
 
 def choose_rank(
@@ -41,27 +48,42 @@ def choose_rank(
     parts_used = 1 if n > 500 else int(fold.max()) + 1
     spectra = [Spectrum.of(members[fold != k], scales, limit) for k in range(parts_used)]
     held_out = [members[fold == k] for k in range(len(spectra))]
-    floor = repeated(members, scales)
-    floor = floor + _choose_floor(spectra, held_out, scales, min(limit, 5), floor) * scales.scale**2
+
+    def evidence_at(rank: int, floor: FloatArray) -> FloatArray:
+        """Return (held out,): the evidence of all parts, each under the model of the other members."""
+        models = [spectrum.factor(rank).widened(floor) for spectrum in spectra]
+        parts = zip(models, held_out, strict=True)
+        return np.concatenate([model.project(part).gaussian_log_evidence() for model, part in parts])
+
+    base, unit = repeated(members, scales), scales.scale**2
+    share = _choose_floor(lambda share: evidence_at(min(limit, _RANK_OF_FLOOR), base + share * unit))
+    floor = base + share * unit
     means: list[float] = []
     chosen, best = 0, np.empty(0)
     for rank in range(limit + 1):
-        parts = []
-        for spectrum, objects in zip(spectra, held_out, strict=True):
-            factor = spectrum.factor(rank).widened(floor)
-            parts.append(factor.project(objects).gaussian_log_evidence())
-        evidence = np.concatenate(parts)
+        evidence = evidence_at(rank, floor)
         means.append(float(evidence.mean()))
-        # One more factor must gain more than the standard error of its gain.
-        if rank == 0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):
+        if is_better(evidence, best):
             chosen, best = rank, evidence
         elif rank - chosen >= _PATIENCE:
             break
     return chosen, floor, np.array(means)
 
 
+def _choose_floor(evidence_at: Callable[[float], FloatArray]) -> float:
+    """Return the floor under which held-out members have the largest evidence, beyond the standard error of the gain."""
+    chosen, best = 0.0, np.empty(0)
+    for floor in _FLOORS:
+        evidence = evidence_at(floor)
+        if is_better(evidence, best):
+            chosen, best = floor, evidence
+        elif (evidence - best).mean() < 0.0:
+            break
+    return chosen
+
+
 def repeated(members: Measurements, scales: TrainingScales) -> FloatArray:
-    """Variance (m,) to add where exact values repeat: a tenth of the surroundings' variance.
+    """Variance (m,) to add where exact values repeat: a tenth of the variance of all training objects.
 
     A third of the members with one and the same exact value is a sign of rounding or saturation (a dark pixel), not of
     infinite precision; taken at its word, the point would decide over every object that differs there.
@@ -73,28 +95,6 @@ def repeated(members: Measurements, scales: TrainingScales) -> FloatArray:
         if count > 1 and count > len(values) / 3:
             out[point] = _REPEATED * scales.scale[point] ** 2
     return out
-
-
-def _choose_floor(
-    spectra: list[Spectrum],
-    held_out: list[Measurements],
-    scales: TrainingScales,
-    rank: int,
-    base: FloatArray,
-) -> float:
-    """Return the floor under which held-out members have the largest evidence, beyond the standard error of the gain."""
-    chosen, best = 0.0, np.empty(0)
-    for floor in _FLOORS:
-        parts = []
-        for spectrum, objects in zip(spectra, held_out, strict=True):
-            factor = spectrum.factor(rank).widened(base + floor * scales.scale**2)
-            parts.append(factor.project(objects).gaussian_log_evidence())
-        evidence = np.concatenate(parts)
-        if floor == 0.0 or (evidence - best).mean() > (evidence - best).std() / np.sqrt(len(best)):
-            chosen, best = floor, evidence
-        elif (evidence - best).mean() < 0.0:
-            break
-    return chosen
 
 
 def folds(n: int, rng: np.random.Generator) -> FloatArray:

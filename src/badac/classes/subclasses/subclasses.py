@@ -10,13 +10,12 @@ curves that can be looked at, and one template each is the fastest model of a cl
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.model import ClassModel, FloatArray, refuse_own_points
+from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.population import Population
 from badac.classes.population.rotation import common_axes
@@ -26,11 +25,12 @@ from badac.data.measurements import Measurements
 from badac.latent.gaussian_approximation import link_scales
 from badac.latent.mixture import logsumexp_rows
 from badac.latent.moments import seen_clearly
+from badac.noise.kinds import LATENT_NOISE, NoiseKind
 from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
 
-PARTS: dict[str, Callable[[], ClassModel]] = {"population": Population, "template": Template}
+PARTS: dict[str, type[Population | Template]] = {"population": Population, "template": Template}
 
 
 @registered("class_model", "subclasses")
@@ -47,7 +47,7 @@ class Subclasses:
 
     Attributes
     ----------
-    models : tuple of ClassModel
+    models : tuple of Population or Template
         After `fit`: the subclasses, the largest first.
     weights : (s,)
         Their shares of the class.
@@ -57,9 +57,12 @@ class Subclasses:
         Log evidence of each member under the class learned from the others; the division kept.
     """
 
+    takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+    learns_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.COVARIANCE})
+
     part: str = "population"
     least_gap: float = LEAST_GAP
-    models: tuple[ClassModel, ...] = ()
+    models: tuple[Population | Template, ...] = ()
     weights: FloatArray | None = None
     division: Division | None = None
     member_evidence: FloatArray | None = None
@@ -79,6 +82,7 @@ class Subclasses:
         scales: TrainingScales | None = None,
     ) -> Self:
         refuse_own_points(members, "Subclasses")
+        check_noise_taken(self, noise, members)
         scales = TrainingScales.of(members) if scales is None else scales
         # By what the members are, not by where they stand, as in a population.
         order = np.argsort(np.nansum(members.values, axis=1), kind="stable")
@@ -126,6 +130,14 @@ class Subclasses:
         del n_threads
         assert self.member_evidence is not None, "fit first"
         return self.member_evidence
+
+    def moved(self, at: FloatArray, by: float) -> Self:
+        return replace(self, models=tuple(model.moved(at, by) for model in self.models))
+
+    def columns(self) -> tuple[FloatArray, FloatArray]:
+        """Those of all subclasses together, with the least variance: what the best-informed of them would need."""
+        each = [model.columns() for model in self.models]
+        return np.hstack([one for one, _ in each]), np.min([psi for _, psi in each], axis=0)
 
 
 def _divide(

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes.model import FloatArray
 from badac.latent.mixture import logsumexp_rows
+from badac.training import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 

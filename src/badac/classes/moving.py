@@ -11,45 +11,11 @@ out instead would give far shifts a bonus: they would be forgiven all mismatch t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from badac.classes.instances import Instances, fill_gaps
 from badac.classes.model import FloatArray
-from badac.classes.population.population import Population
-from badac.classes.template import Template
 from badac.data.measurements import Measurements
-from badac.training import TrainingScales
-
-GRID_MODELS = Population | Template | Instances
-
-
-def move(
-    model: Population | Template | Instances, at: FloatArray, by: float
-) -> Population | Template | Instances:
-    """Return the fitted class model with all its curves later by `by`, at the same points `at` (m,)."""
-    if by == 0:
-        return model
-    if isinstance(model, Instances):
-        return move_instances(model, at, by)
-    if isinstance(model, Template):
-        assert model.mean is not None and model.error is not None and model.width is not None
-        moved, missing = move_columns(model.mean[:, None], at, by)
-        width = np.hypot(nearest(model.width, at, by), missing)
-        return replace(model, mean=moved[:, 0], error=nearest(model.error, at, by), width=width)
-    factor, tails, density = model.factor, model.tails, model.density
-    assert tails is not None and density is not None
-    moved, missing = move_columns(np.column_stack([factor.mean, factor.factors]), at, by)
-    return replace(
-        model,
-        mean=moved[:, 0],
-        factors=np.column_stack([moved[:, 1:], missing]),
-        psi=nearest(factor.psi, at, by),
-        tails=replace(tails, variances=np.stack([nearest(row, at, by) for row in tails.variances])),
-        density=density.with_gaussian_dimensions(1),
-    )
 
 
 def move_columns(columns: FloatArray, at: FloatArray, by: float) -> tuple[FloatArray, FloatArray]:
@@ -91,13 +57,6 @@ def slopes(columns: FloatArray, at: FloatArray, where: FloatArray, forwards: boo
 def nearest(row: FloatArray, at: FloatArray, by: float) -> FloatArray:
     """A variance or a width (m,) of the points, later by `by`: linear between the points, as at the ends beyond them."""
     return np.asarray(np.interp(at - by, at, row))
-
-
-def move_instances(model: Instances, at: FloatArray, by: float) -> Instances:
-    """Move every curve; beyond the ends it is a gap, which the class fills with its own mean and spread."""
-    assert model.curves is not None
-    moved = move_objects(model.curves, at, by)
-    return replace(model, curves=fill_gaps(moved, TrainingScales.of(model.curves)))
 
 
 def move_objects(objects: Measurements, at: FloatArray, by: float | FloatArray) -> Measurements:

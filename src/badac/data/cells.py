@@ -1,0 +1,173 @@
+"""Cells of a table into values and standard deviations, (n, m) each, whatever the error columns hold.
+
+    sigma = error,  sqrt(variance),  1 / sqrt(ivar),  |value| relative,  |value| percent / 100,  |value / over_error|
+
+An inverse variance of 0 is a missing value. Units of value and error are brought together (`badac.data.quantities`); sentinels
+(`badac.data.sentinels`) and cells that hold no usable measurement become missing, and every such cell is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from badac.data.conventions import Conventions
+from badac.data.losses import Losses, counted, some
+from badac.data.pairing import Pair
+from badac.data.quantities import POWERS, unit_factor, units_in
+from badac.data.sentinels import find_sentinels, said_missing
+from badac.data.validation import BoolArray, FloatArray, as_real
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Values and standard deviations (n, m) of some columns, and what was left out.
+
+    Attributes
+    ----------
+    values, sigma : (n, m)
+        NaN and infinite where missing.
+    names : tuple of str
+        Value columns.
+    losses : Losses
+    """
+
+    values: FloatArray
+    sigma: FloatArray
+    names: tuple[str, ...]
+    losses: Losses = field(default_factory=Losses)
+
+    def usable(self) -> Cells:
+        """Return the cells with those that hold no usable measurement missing, and counted."""
+        values, sigma, losses = self.values, self.sigma, self.losses
+        for reason, hit in bad_cells(values, sigma):
+            losses = losses.and_also(
+                "cells",
+                int(hit.sum()),
+                reason,
+                (f"row {r}, column {self.names[c]}" for r, c in np.argwhere(hit)),
+            )
+            values, sigma = np.where(hit, np.nan, values), np.where(hit, np.inf, sigma)
+        measured = ~np.isnan(values)
+        exact = int(((sigma == 0) & measured).sum())
+        if exact:
+            losses = losses.and_note(
+                f"{counted(exact, 'cells have')} error 0, taken as exact; empty them if 0 means unknown"
+            )
+        return Cells(values, np.where(measured, sigma, np.inf), self.names, losses)
+
+    def refuse_without_errors(self) -> Cells:
+        """Return the cells, or raise a ValueError if no value at all has a usable error bar."""
+        if self.values.size and not np.isfinite(self.sigma[~np.isnan(self.values)]).any():
+            raise ValueError(
+                f"no value has a usable error bar, so nothing could be learned: in {some(self.names, 5)} all values or all "
+                f"errors are missing. {self.losses}. Give one standard deviation for each value (0: exact), or say "
+                "errors='none' (--errors none) to take all values as exact."
+            )
+        return self
+
+
+def read_cells(
+    frame: Any, pairs: Sequence[Pair], said: Conventions, units: Mapping[str, str] | None = None
+) -> Cells:
+    """Return values and standard deviations of the pairs' columns; those of kind "absent" are missing.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    pairs : (m,) sequence of Pair
+    said : Conventions
+    units : mapping from value column to unit, optional
+        Units to convert to; by default those of the values.
+    """
+    here = {str(name): name for name in frame.columns}
+    values = np.full((len(frame), len(pairs)), np.nan)
+    errors = np.full_like(values, np.nan)
+    for column, pair in enumerate(pairs):
+        if pair.kind != "absent":
+            values[:, column] = numbers(frame[here[pair.value]], pair.value)
+            errors[:, column] = 0.0 if pair.error is None else numbers(frame[here[pair.error]], pair.error)
+    cells = as_meant(values, errors, pairs, said)
+    factors = np.array([unit_factors(frame, pair, said, units) for pair in pairs]).reshape(-1, 2)
+    return replace(cells, values=cells.values * factors[:, 0], sigma=cells.sigma * factors[:, 1])
+
+
+def as_meant(values: FloatArray, errors: FloatArray, pairs: Sequence[Pair], said: Conventions) -> Cells:
+    """Return values and standard deviations from what the cells (n, m) hold, one pair a column; sentinels are missing."""
+    names = tuple(pair.value for pair in pairs)
+    losses = Losses()
+    told = said_missing(values, errors, said.missing)
+    if told.any():
+        found = [
+            f"{names[c]} in {counted(int(told[:, c].sum()), 'cells')}"
+            for c in np.flatnonzero(told.any(axis=0))
+        ]
+        listed = ", ".join(f"{number:g}" for number in said.missing)
+        losses = losses.and_note(f"{listed} means missing: {some(found, 5)}")
+        values = np.where(told, np.nan, values)
+    exact = np.array([pair.error is None for pair in pairs], dtype=bool)
+    sentinels = find_sentinels(values, np.where(exact, 1.0, errors), names)
+    for note in sentinels.notes:
+        losses = losses.and_note(note)
+    values = np.where(sentinels.missing, np.nan, values)
+    sigma = np.empty_like(errors)
+    for column, pair in enumerate(pairs):
+        sigma[:, column] = to_sigma(said.kind(pair.kind), values[:, column], errors[:, column])
+    return Cells(values, sigma, names, losses)
+
+
+def unit_factors(
+    frame: Any, pair: Pair, said: Conventions, units: Mapping[str, str] | None = None
+) -> tuple[float, float]:
+    """Return what values and standard deviations of a pair are multiplied by to be in one unit, the value's or another."""
+    given = units_in(frame)
+    own, of_error = given.get(pair.value, ""), given.get(pair.error or "", "")
+    target = (units or {}).get(pair.value) or own
+    factor = unit_factor(own, target, pair.value)
+    kind = said.kind(pair.kind)
+    # Relative errors have no unit; an error without one has that of its value.
+    apart = kind in POWERS and of_error not in ("", own)
+    return factor, unit_factor(of_error, target, str(pair.error), kind) if apart else factor
+
+
+def to_sigma(kind: str, values: FloatArray, errors: FloatArray) -> FloatArray:
+    """Return standard deviations from what an error column holds; a negative one stays negative, to be refused.
+
+    >>> import numpy as np
+    >>> to_sigma("ivar", np.array([1.0, 2.0]), np.array([4.0, 0.0]))
+    array([0.5, inf])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if kind == "variance":
+            return np.copysign(np.sqrt(np.abs(errors)), errors)
+        if kind == "ivar":
+            return np.where(errors == 0, np.inf, np.copysign(np.abs(errors) ** -0.5, errors))
+        if kind in ("relative", "percent"):
+            return np.abs(values) * errors * (0.01 if kind == "percent" else 1.0)
+        if kind == "over_error":
+            return np.abs(values / errors)
+    return errors
+
+
+def bad_cells(values: FloatArray, sigma: FloatArray) -> tuple[tuple[str, BoolArray], ...]:
+    """Say which cells (n, m) hold a measurement that cannot be used, a cell for one reason at most."""
+    finite = np.isfinite(values)
+    return (
+        ("infinite value", np.isinf(values)),
+        ("no error (NaN) for a measured value", finite & np.isnan(sigma)),
+        ("negative error: it is one standard deviation", finite & (sigma < 0)),
+    )
+
+
+def numbers(column: Any, name: str) -> FloatArray:
+    """Return a column as float64, empty cells NaN, or raise a ValueError that names it."""
+    try:
+        if getattr(column.dtype, "na_value", None) is not None and hasattr(column, "to_numpy"):
+            # pandas' own types have an empty cell that NumPy does not know.
+            column = column.to_numpy(dtype=object, na_value=np.nan)
+        return as_real(column, f"column {name!r}")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Column {name!r} must hold numbers: {str(error).split(': ', 1)[-1]}") from error

@@ -1,0 +1,353 @@
+"""Which column is the error of which: one recogniser of value/error pairs, by the columns' names alone.
+
+An error's name is the value's name with one error mark put in (``u_err``, ``e_u``, ``psfMagErr_u``, ``MAGERR_AUTO_G``), or with
+the value's own mark replaced by one (``err_u`` for ``mag_u``, ``ivar`` for ``flux``). Pairs are one to one. Where a value has
+several errors, the mark that fits most values of the table wins, then a standard deviation before anything it could be computed
+from; a draw is ambiguous and is refused in words. ``dg`` and ``d_g`` are errors only where most values of the table have one.
+
+What the rules do not cover is said: ``pair=["psfMag_*=psfMagErr_*"]``; ``"redshift="`` is a value known exactly, ``"=sigma_v"``
+a column that is no error, and ``"f_*=w_*:ivar"`` says what the errors hold.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from badac.data.column_sorts import is_coordinate, plain_numbers
+from badac.data.error_marks import KINDS, Reading, readings, value_keys
+from badac.data.losses import some
+
+_CONSISTENT = 2 / 3
+"""Share of the values that must have a ``d`` column before those count as errors: displacements rarely have one for each."""
+
+Pattern = str | tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A value column, its error column (None: the value is exact) and what that holds (`badac.data.error_marks.KINDS`).
+
+    Of the kind "absent" is a column that a model knows and a new table lacks.
+    """
+
+    value: str
+    error: str | None
+    kind: str = "sigma"
+
+    def __str__(self) -> str:
+        held = "" if self.kind == "sigma" else f" ({self.kind.replace('_', ' ')})"
+        return f"{self.value} with {self.error}{held}" if self.error else f"{self.value} (exact)"
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """The columns of a table, sorted out.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All columns.
+    pairs : tuple of Pair
+        Values with their errors, in the order of the values; coordinates (ra with ra_error) are not among them.
+    also : dict from str to str
+        Further errors of a value that has one, or of a coordinate, with the column that they belong to.
+    positions : tuple of Pair
+        Coordinates with their errors: no features, unless they are named.
+    stray : tuple of str
+        Columns that look like errors of no column.
+    ambiguous : tuple of str
+        Sentences about columns that could belong together in more than one way.
+    """
+
+    names: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    positions: tuple[Pair, ...]
+    also: Mapping[str, str]
+    stray: tuple[str, ...]
+    ambiguous: tuple[str, ...]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Columns that are neither value nor error."""
+        used = {pair.value for pair in self.pairs} | {pair.error for pair in self.pairs} | set(self.stray)
+        return tuple(name for name in self.names if name not in used)
+
+    def of(self, value: str) -> Pair | None:
+        """Return the pair of a value column, a coordinate too, if it has one."""
+        return next((pair for pair in (*self.pairs, *self.positions) if pair.value == value), None)
+
+    def said(self) -> str:
+        """Return the first pair in words, and how many there are."""
+        more = ", ..." if len(self.pairs) > 1 else ""
+        return f"{len(self.pairs)} values with errors ({self.pairs[0]}{more})"
+
+    def checked(self) -> Pairing:
+        """Return the pairing, or raise a ValueError that names the columns in doubt and what to say about them."""
+        if self.ambiguous:
+            raise ValueError(f"{self.ambiguous[0]} Columns: {some(self.names)}.")
+        if self.stray:
+            raise ValueError(self._about_strays())
+        return self
+
+    def typed(self, frame: Any) -> Pairing:
+        """Return the pairing of a table whose types are known: text that looks like an error by its name is none."""
+        return replace(self, stray=tuple(plain_numbers(self.stray, frame)))
+
+    def _about_strays(self) -> str:
+        first = self.stray[0]
+        bare = next((reading.key for reading in readings(first) if reading.key), first)
+        near = difflib.get_close_matches(bare, self.others, n=1, cutoff=0.5)
+        hint = f"{near[0]}={first}" if near else f"VALUE={first}"
+        looks = "looks like an error column" if len(self.stray) == 1 else "look like error columns"
+        which = f"Column {first!r}" if len(self.stray) == 1 else f"Columns {some(self.stray)}"
+        return (
+            f"{which} {looks}, but no value was found for {'it' if len(self.stray) == 1 else 'them'}. Say which "
+            f"with pair=[{hint!r}] (--pair; stars stand for what the names share: 'mag_*=err_*'), say that it is none with "
+            f"pair=['={first}'], or drop it. Columns: {some(self.names)}."
+        )
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    error: str
+    value: str
+    reading: Reading
+    replaced: bool
+
+    def rank(self, votes: Counter[tuple[str, str, bool]]) -> tuple[int, ...]:
+        """Small is good."""
+        mark = self.reading.mark
+        return (
+            self.replaced,
+            -votes[self.reading.style],
+            KINDS.index(mark.kind),
+            not mark.sure,
+            _unlike(self.value, self.error),
+        )
+
+
+def pair_columns(names: Sequence[str], pair: Iterable[Pattern] | Mapping[str, str] = ()) -> Pairing:
+    """Sort the columns of a table into values, errors and others.
+
+    Parameters
+    ----------
+    names : the table's columns
+    pair : "VALUE=ERROR", or a mapping from value to error
+        What the names do not tell; stars stand for what both names share.
+
+    Examples
+    --------
+    >>> names = ["id", "psfMag_u", "psfMagErr_u", "j_m", "j_msigcom", "flux_ivar_g", "flux_g"]
+    >>> [str(pair) for pair in pair_columns(names).pairs]
+    ['psfMag_u with psfMagErr_u', 'j_m with j_msigcom', 'flux_g with flux_ivar_g (ivar)']
+    """
+    return _pair_columns(tuple(names), as_patterns(pair))
+
+
+def as_patterns(pair: Iterable[Pattern] | Mapping[str, str]) -> tuple[str, ...]:
+    """Return what was said about pairs as "VALUE=ERROR"."""
+    if isinstance(pair, str):
+        raise TypeError(f"`pair` must be a list of 'VALUE=ERROR': got one text, {pair!r}. Write [{pair!r}].")
+    items: Iterable[Pattern] = pair.items() if isinstance(pair, Mapping) else pair
+    return tuple(item if isinstance(item, str) else "=".join(item) for item in items)
+
+
+@lru_cache(maxsize=64)
+def _pair_columns(names: tuple[str, ...], patterns: tuple[str, ...]) -> Pairing:
+    told: list[Pair] = []
+    no_errors: set[str] = set()
+    for pattern in patterns:
+        pairs, plain = _told(names, pattern)
+        told += pairs
+        no_errors |= plain
+    taken = [name for pair in told for name in (pair.value, pair.error) if name is not None]
+    twice = [name for name, count in Counter(taken).items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"`pair` uses the column {twice[0]!r} twice. A value has one error, and an error one value."
+        )
+    free = [name for name in names if name not in set(taken)]
+    chosen, ambiguous, also = _assigned(free, no_errors)
+    pairs = [*told, *(Pair(one.value, one.error, one.reading.mark.kind) for one in chosen)]
+    values = {pair.value for pair in pairs}
+    also = {error: value for error, value in also.items() if error not in values}
+    positions = tuple(pair for pair in pairs if is_coordinate(pair.value) and pair not in told)
+    also |= {str(pair.error): pair.value for pair in positions}
+    pairs = [pair for pair in pairs if pair not in positions]
+    place = {name: number for number, name in enumerate(names)}
+    pairs.sort(key=lambda pair: place[pair.value])
+    used = {name for pair in pairs for name in (pair.value, pair.error)} | set(also) | no_errors
+    left = plain_numbers([name for name in names if name not in used])
+    styles = Counter(one.reading.style for one in chosen)
+    stray = tuple(name for name in left if _looks_like_error(name, styles))
+    return Pairing(names, tuple(pairs), positions, also, stray, tuple(ambiguous))
+
+
+def _told(names: tuple[str, ...], pattern: str) -> tuple[list[Pair], set[str]]:
+    """Pairs that a pattern says, and columns that it says are no errors."""
+    value, equals, rest = pattern.partition("=")
+    error, colon, kind = rest.rpartition(":")
+    if not colon or kind not in KINDS:
+        error, kind = rest, ""
+    if not equals or not (value or error) or (value and error and value.count("*") != error.count("*")):
+        raise ValueError(
+            f"`pair` takes 'VALUE=ERROR', with as many stars on both sides, such as 'psfMag_*=psfMagErr_*': got {pattern!r}."
+        )
+    pairs, absent = [], []
+    for name in names:
+        found = _matches(value or error, name)
+        if found is None:
+            continue
+        other = _filled(error, found) if value and error else None
+        if other is not None and other not in names:
+            absent.append(other)
+        else:
+            pairs.append((name, other))
+    if not pairs:
+        wanted = absent[0] if absent else (value or error)
+        near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+        hint = f" Near names: {', '.join(near)}." if near else ""
+        raise ValueError(
+            f"`pair` {pattern!r} fits no columns: there is no {wanted!r}.{hint} Columns: {some(names)}."
+        )
+    if not value:
+        return [], {name for name, _ in pairs}
+    return [Pair(name, other, kind or _kind_in(other)) for name, other in pairs], set()
+
+
+def _matches(pattern: str, name: str) -> tuple[str, ...] | None:
+    expression = "(.+)".join(re.escape(part) for part in pattern.split("*"))
+    found = re.fullmatch(expression, name)
+    return None if found is None else found.groups()
+
+
+def _filled(pattern: str, parts: tuple[str, ...]) -> str:
+    pieces = pattern.split("*")
+    return pieces[0] + "".join(part + piece for part, piece in zip(parts, pieces[1:], strict=True))
+
+
+def _kind_in(error: str | None) -> str:
+    kinds = [reading.mark.kind for reading in readings(error or "")]
+    return next((kind for kind in kinds if kind != "sigma"), "sigma")
+
+
+def _assigned(names: list[str], no_errors: set[str]) -> tuple[list[_Candidate], list[str], dict[str, str]]:
+    """Pairs chosen among all candidates, sentences about draws, and errors of values that have another."""
+    candidates = _candidates(names, no_errors)
+    votes: Counter[tuple[str, str, bool]] = Counter()
+    for style, _ in {(one.reading.style, one.value) for one in candidates}:
+        votes[style] += 1
+    ranks = {one: one.rank(votes) for one in candidates}
+    ordered = sorted((one for one in candidates if one.reading.mark.text != "d"), key=ranks.__getitem__)
+    of_error: dict[str, list[_Candidate]] = {}
+    of_value: dict[str, list[_Candidate]] = {}
+    for one in ordered:
+        of_error.setdefault(one.error, []).append(one)
+        of_value.setdefault(one.value, []).append(one)
+    chosen: list[_Candidate] = []
+    ambiguous: list[str] = []
+    values: dict[str, str] = {}
+    errors: dict[str, str] = {}
+    for one in ordered:
+        if one.error in errors or one.error in values or one.value in values or one.value in errors:
+            continue
+        drawn = [
+            two.value for two in of_error[one.error] if ranks[two] == ranks[one] and two.value not in values
+        ]
+        if len(drawn) > 1:
+            ambiguous.append(_draw(one.error, "the error of", drawn))
+        drawn = [
+            two.error for two in of_value[one.value] if ranks[two] == ranks[one] and two.error not in errors
+        ]
+        if len(drawn) > 1:
+            ambiguous.append(_draw(one.value, "the value of", drawn))
+        chosen.append(one)
+        values[one.value], errors[one.error] = one.error, one.value
+    for one in _displacements(candidates, names, values, errors):
+        chosen.append(one)
+        values[one.value], errors[one.error] = one.error, one.value
+    also = {
+        one.error: one.value for one in reversed(ordered) if one.error not in errors and one.value in values
+    }
+    return chosen, ambiguous, {error: value for error, value in also.items() if error not in values}
+
+
+def _candidates(names: list[str], no_errors: set[str]) -> list[_Candidate]:
+    whole: dict[str, list[str]] = {}
+    replaced: dict[str, list[str]] = {}
+    for name in names:
+        first, *rest = value_keys(name)
+        whole.setdefault(first, []).append(name)
+        for key in rest:
+            replaced.setdefault(key, []).append(name)
+    found: dict[tuple[str, str], _Candidate] = {}
+    for name in names:
+        if name in no_errors:
+            continue
+        for reading in readings(name):
+            matches = [(value, False) for value in whole.get(reading.key, []) if reading.key]
+            if reading.mark.sure or reading.mark.text == "e":
+                matches += [(value, True) for value in replaced.get(reading.key, [])]
+            for value, by_replacement in matches:
+                if value != name:
+                    candidate = _Candidate(name, value, reading, by_replacement)
+                    if found.setdefault((name, value), candidate).replaced and not by_replacement:
+                        found[name, value] = candidate
+    return list(found.values())
+
+
+def _displacements(
+    candidates: list[_Candidate], names: list[str], values: dict[str, str], errors: dict[str, str]
+) -> list[_Candidate]:
+    """Columns ``dg`` for ``g``, if most values that are left have one."""
+    taken = set(values) | set(errors)
+    found = [
+        one
+        for one in candidates
+        if one.reading.mark.text == "d" and not one.replaced and not {one.error, one.value} & taken
+    ]
+    displaced = {one.error for one in found}
+    found = [one for one in found if one.value not in displaced]
+    taken |= displaced
+    left = plain_numbers([name for name in names if name not in taken])
+    return found if len(found) >= 2 and len(found) >= _CONSISTENT * len(left) else []
+
+
+def _draw(name: str, role: str, others: list[str]) -> str:
+    said = f"{others[0]}={name}" if role == "the error of" else f"{name}={others[0]}"
+    return (
+        f"Column {name!r} could be {role} {', '.join(repr(other) for other in others[:-1])} or {others[-1]!r}. Say which with "
+        f"pair=[{said!r}] (--pair), or drop the other."
+    )
+
+
+def _looks_like_error(name: str, styles: Counter[tuple[str, str, bool]]) -> bool:
+    """Whether an unpaired column looks like an error: by a sure mark, or by the mark that most errors of the table have."""
+    for reading in readings(name):
+        mark = reading.mark
+        at_end = mark.text in ("err", "error") and reading.place == "end"
+        # Inside a name sigma is often a quantity of its own: astrometric_sigma5d_max.
+        plain = not reading.glued and (reading.place != "inside" or "sig" not in mark.text)
+        if mark.sure and (plain or at_end):
+            return True
+        if mark.text != "d" and 2 * styles[reading.style] > styles.total():
+            return True
+    return False
+
+
+def _unlike(value: str, error: str) -> int:
+    """How the names differ beyond the mark: 0 not at all, 1 in separators, 2 in capitals."""
+    if _is_within(value, error):
+        return 0
+    return 1 if _is_within(re.sub(r"[\W_]", "", value), error) else 2
+
+
+def _is_within(short: str, long: str) -> bool:
+    letters = iter(long)
+    return all(letter in letters for letter in short)
