@@ -47,7 +47,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 FOLDS = 5
 # Nats an object by which the coarsened posterior must gain over the plain one: models that are off by less are right enough.
-# The paper's simulated classes with Gaussian noise gain 0.0015 at most (15,000 objects); settled on sets of docs/light_curves.md.
+# The paper's simulated classes with Gaussian noise gain 0.0015 at most (15,000 objects); settled on real sets.
 LEAST_GAIN = 0.02
 # Nats of all objects together: a little more than the one that chance gains, and LEAST_GAIN for 60 objects.
 LEAST_TOTAL_GAIN = 1.2
