@@ -115,6 +115,7 @@ BLOCKS: dict[str, tuple[ClassModel, Noise, Any]] = {
         lambda n, seed: curves(n, seed, own=True),
     ),
     "parametric": (Parametric(wave, [norm(5, 1)], n_prior=64, n_refined=64), Gaussian(), curves),
+    "instances, counts": (Instances(), Poisson(), counts),
     "calibrated instances": (Calibration(0.1, 0.1, of=Instances()), Gaussian(), curves),
     "parametric, sampler": (
         Parametric(wave, lambda n, rng: rng.normal(5, 1, (n, 1))),
@@ -149,6 +150,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         "kernel_density._PAIRS",
     ):
         monkeypatch.setattr(f"badac.latent.{module}_PER_BLOCK", 256)
+    monkeypatch.setattr("badac.noise.model._PAIRS_PER_BLOCK", 256)
     monkeypatch.setattr("badac.classes.parametric.parametric._NUMBERS_PER_BLOCK", 1 << 14)
 
 

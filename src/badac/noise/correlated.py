@@ -180,7 +180,9 @@ def correlated_log_mixture(
 ) -> FloatArray:
     """Return (n,): `badac.noise.model.log_mixture`; through the compiled pair kernel where the curves share a covariance."""
     if not is_shared(curves):
-        return mixture_of_matches(correlated_log_match, objects, curves, log_weights=log_weights, skip=skip)
+        return mixture_of_matches(
+            correlated_log_match, objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads
+        )
     out = np.empty(objects.n_objects)
     for group in _whitened(objects, curves):
         pairs = group.pairs.weighed(log_weights, None if skip is None else skip[group.rows])

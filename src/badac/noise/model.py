@@ -25,6 +25,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from badac.data.measurements import Measurements
+from badac.threads import over_blocks
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -258,7 +259,7 @@ def log_mixture(
     skip : (n,), optional
         Index of one curve that each object leaves out, or -1.
     n_threads : int
-        Used by noise models with a compiled path.
+        Changes no bit.
 
     Returns
     -------
@@ -266,7 +267,9 @@ def log_mixture(
     """
     if isinstance(noise, FastMixture):
         return noise.log_mixture(objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads)
-    return mixture_of_matches(noise.log_match, objects, curves, log_weights=log_weights, skip=skip)
+    return mixture_of_matches(
+        noise.log_match, objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads
+    )
 
 
 def mixture_of_matches(
@@ -276,13 +279,18 @@ def mixture_of_matches(
     *,
     log_weights: FloatArray | None = None,
     skip: IntArray | None = None,
+    n_threads: int = 1,
 ) -> FloatArray:
-    """Return (n,): `log_mixture` through the matrix of matches, in blocks of objects; the definition of every fast path."""
+    """Return (n,): `log_mixture` through the matrix of matches, in blocks of objects; the definition of every fast path.
+
+    With more threads than one, `log_match` is called from several of them.
+    """
     k = curves.n_objects
     weights = np.full(k, -np.log(k)) if log_weights is None else log_weights
     out = np.empty(objects.n_objects)
     step = max(1, _PAIRS_PER_BLOCK // k)
-    for start in range(0, objects.n_objects, step):
+
+    def work(start: int, _: int) -> None:
         block = slice(start, start + step)
         matches = log_match(objects[block], curves) + weights
         if skip is not None:
@@ -290,6 +298,8 @@ def mixture_of_matches(
             matches[rows, skip[block][rows]] = -np.inf
         with np.errstate(divide="ignore"):
             out[block] = logsumexp(matches, axis=1)
+
+    over_blocks(work, range(0, objects.n_objects, step), n_threads)
     return out
 
 
