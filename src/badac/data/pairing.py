@@ -108,7 +108,8 @@ class Pairing:
         which = f"Column {first!r}" if len(self.stray) == 1 else f"Columns {some(self.stray)}"
         return (
             f"{which} {looks}, but no value was found for {'it' if len(self.stray) == 1 else 'them'}. Say which "
-            f"with pair=[{hint!r}] (--pair; stars stand for what the names share: 'mag_*=err_*'), say that it is none with "
+            f"with pair=[{hint!r}] (badac.data.from_frame(table, pair=...), --pair; stars stand for what the names share: "
+            "'mag_*=err_*'), say that it is none with "
             f"pair=['={first}'], or drop it. Columns: {some(self.names)}."
         )
 
