@@ -106,12 +106,12 @@ def peak_memory(n_objects: int, n_curves: int, n_points: int, n_threads: int) ->
     code = f"""
 import resource, threading
 import numpy as np
-from badac._kernels import pair_logsumexp
+from badac._kernels import Pairs, pair_logsumexp
 rng = np.random.default_rng(0)
 d, y = rng.random(({n_objects}, {n_points})), rng.random(({n_curves}, {n_points}))
 d_sigma, y_sigma = np.full(d.shape, 0.1), np.full(y.shape, 0.1)
 y_sigma[0] = 0.2
-pair_logsumexp(d[:9], d_sigma[:9], y[:99], y_sigma[:99])
+pair_logsumexp(Pairs.of(d[:9], d_sigma[:9], y[:99], y_sigma[:99]))
 resident = lambda: int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() / 2**20
 before, seen, done = resident(), [resident()], threading.Event()
 def watch():  # getrusage's peak would be the parent's, which the child inherits
@@ -119,7 +119,7 @@ def watch():  # getrusage's peak would be the parent's, which the child inherits
         seen.append(resident())
 watcher = threading.Thread(target=watch)
 watcher.start()
-pair_logsumexp(d, d_sigma, y, y_sigma, n_threads={n_threads})
+pair_logsumexp(Pairs.of(d, d_sigma, y, y_sigma), n_threads={n_threads})
 done.set()
 watcher.join()
 print(max(seen) - before)

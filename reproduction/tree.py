@@ -216,6 +216,12 @@ def _table(numbers: dict[str, int], before: dict[str, int]) -> str:
     return "\n".join(lines)
 
 
+def beside_before() -> str:
+    """Return the table of this tree beside the one before it was rebuilt (0f1e4e2)."""
+    before = json.loads((Path(__file__).parent / "tree_before.json").read_text())
+    return _table(read().numbers() | _walked(SOURCE), before)
+
+
 def _show_walks(which: Sequence[str]) -> None:
     from reproduction.walk import walk
 

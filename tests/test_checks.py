@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from badac import Measurements
-from badac.checks import LawBroken, check_class_model, check_noise
-from badac.classes import Instances
+from badac.anomalies import Broad, Contamination, Deviations, Known, TopHat
+from badac.checks import LawBroken, check_anomaly_model, check_class_model, check_noise
+from badac.classes import Instances, Template, TrainingScales
 from badac.noise import (
     Binomial,
     Correlated,
@@ -16,6 +17,7 @@ from badac.noise import (
     PerClass,
     Poisson,
     Student,
+    Widths,
     correlated_grid,
 )
 
@@ -42,6 +44,7 @@ CASES = {
     "outliers": (Outliers(0.2, 5.0), LIKE, (-10, 10), ()),
     "no outliers": (Outliers(0.0, 5.0), LIKE, (-10, 10), ()),
     "student": (Student(3.0), LIKE, (-10, 10), ()),
+    "widths": (Widths([0.5, 0.3, 0.2], [0.7, 1.5, 4.0]), LIKE, (-10, 10), ()),
     "grid of covariances": (
         correlated_grid(np.arange(3.0), [0.0, 0.1], [0.5, 2.0]),
         LIKE,
@@ -131,3 +134,52 @@ def test_class_laws_catch_a_model_that_forgets_the_noise():
     data = Measurements(rng.standard_normal((12, 3)), 0.3)
     with pytest.raises(LawBroken):
         check_class_model(Forgetful(), data[:8], data[8:], Gaussian(), rng)
+
+
+def test_only_laws_that_speak_of_what_the_noise_has_are_named():
+    widths, truth = "the widths are those of the match", "the match is an integral over the truth"
+    rng = np.random.default_rng(1)
+    assert {widths, truth} <= set(check_noise(Outliers(0.2, 5.0), LIKE, (-10, 10), rng))
+    assert not {widths, truth, "symmetry"} & set(check_noise(Poisson(2.0), COUNTS, (0, 30), rng))
+    skip = ("order of points", "scaling")
+    marginal = correlated_grid(np.arange(3.0), [0.0, 0.1], [0.5])
+    assert truth not in check_noise(marginal, LIKE, (-3, 3), rng, skip=skip, tolerance=2e-3)
+
+
+def test_a_likelihood_that_is_not_that_of_the_match_is_caught():
+    class Two(Outliers):
+        def log_given_truth(self, objects, truth):
+            return Gaussian().log_given_truth(objects, truth)
+
+    with pytest.raises(LawBroken, match="the match is an integral over the truth"):
+        check_noise(Two(0.2, 5.0), LIKE, (-10, 10), np.random.default_rng(1))
+
+
+def known_classes():
+    rng = np.random.default_rng(3)
+    label = np.arange(60) % 2
+    training = Measurements(label[:, None] + 0.5 * rng.standard_normal((60, 5)), 0.3, at=np.arange(5.0))
+    models = tuple(Template().fit(training[label == index], Gaussian(), rng) for index in range(2))
+    scales = TrainingScales.of(training)
+    return Known(training, label, models, np.log([0.5, 0.5]), 0.01, Gaussian(), scales)
+
+
+@pytest.mark.parametrize(
+    "model", [TopHat(), Broad(), Contamination(), Deviations()], ids=lambda m: type(m).__name__
+)
+def test_anomaly_models_keep_the_laws(model):
+    known = known_classes()
+    skip = ("nothing measured, nothing learned",) if isinstance(model, Contamination) else ()
+    names = check_anomaly_model(model, known, known.training[:4], np.random.default_rng(0), skip=skip)
+    assert "objects do not see each other" in names
+
+
+def test_anomaly_laws_catch_objects_that_see_each_other():
+    class Relative(Broad):
+        def log_evidence(self, objects, log_known, *, n_threads=1):
+            found = super().log_evidence(objects, log_known)
+            return found - found.mean()
+
+    known = known_classes()
+    with pytest.raises(LawBroken, match="objects do not see each other"):
+        check_anomaly_model(Relative(), known, known.training[:4], np.random.default_rng(0))

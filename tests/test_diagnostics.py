@@ -61,6 +61,9 @@ def test_what_cannot_be_diagnosed_is_refused():
         diagnose(Measurements(np.zeros((30, 3))), np.zeros(30), rng)
     with pytest.raises(ValueError, match="at least 20 members"):
         diagnose(Measurements(np.zeros((10, 3)), 1.0), np.zeros(10), rng)
+    irregular = np.sort(rng.uniform(size=(30, 3)), axis=1)
+    with pytest.raises(ValueError, match="points of their own"):
+        diagnose(Measurements(np.zeros((30, 3)), 1.0, at=irregular), np.zeros(30), rng)
     with pytest.raises(ValueError, match="not `covariance`"):
         diagnose(Measurements(np.zeros((30, 3)), covariance=np.eye(3)), np.zeros(30), rng)
 

@@ -46,13 +46,14 @@ void without_gil(const Body& body) {
 }
 
 // Objects in a block, given the multiply-adds that one takes: a few milliseconds of work, so that Ctrl-C is heard and threads end
-// together. Whole groups of 8, the most lanes that a kernel has.
-inline int64_t objects_per_block(double cost) { return std::clamp(int64_t(4e6 / std::max(cost, 1.0)) / 8, int64_t(1), int64_t(32)) * 8; }
+// together. Whole groups: of as many objects as the most lanes that a kernel has, or of one if objects do not share vectors.
+inline int64_t objects_per_block(double cost, int64_t group = 8) {
+    return std::clamp(int64_t(4e6 / std::max(cost, 1.0)) / group, int64_t(1), 256 / group) * group;
+}
 
 // Run work(first, last) on blocks of objects. `worker()` makes the work, once a thread: what it holds is that thread's own.
 template <class Worker>
-void over_objects(int64_t n, double cost, int n_threads, const Worker& worker) {
-    const int64_t per_block = objects_per_block(cost);
+void over_objects(int64_t n, int64_t per_block, int n_threads, const Worker& worker) {
     without_gil([&] {
         Blocks blocks((n + per_block - 1) / per_block, interrupted);
         blocks.run(n_threads, [&](Blocks& queue) {

@@ -45,7 +45,7 @@ void bind_hypothesis(nb::module_& m) {
             in.precision = precision.data(), in.shift = shift.data(), in.offset = offset.data(), in.amplitude = amplitude.data();
             in.out_precision = out_precision.data(), in.out_shift = out_shift.data(), in.out_offset = out_offset.data();
             const HypothesisKernels& kernels = choose(kLevels, level);
-            over_objects(in.n, double(in.columns) * in.size * in.size, n_threads,
+            over_objects(in.n, objects_per_block(double(in.columns) * in.size * in.size), n_threads,
                          [&] { return [&](int64_t first, int64_t last) { kernels.without(in, first, last); }; });
         },
         "out_precision"_a, "out_shift"_a, "out_offset"_a, "precision"_a, "shift"_a, "offset"_a, "amplitude"_a, "chosen"_a, "place"_a,
@@ -84,7 +84,7 @@ void bind_hypothesis(nb::module_& m) {
             const HypothesisKernels& kernels = choose(kLevels, level);
             const size_t vectors = size_t(2 + in.asked) * in.m + size_t(1 + in.asked) * in.bumps;
             const double cost = double(height.shape(0) + 1) * (in.r + in.asked + 1.0) + double(in.bumps) * in.asked * (in.p + 20.0);
-            over_objects(in.n, cost, n_threads, [&] {
+            over_objects(in.n, objects_per_block(cost), n_threads, [&] {
                 return [&, scratch = AlignedVector<double>(vectors * kernels.lanes)](int64_t from, int64_t to) mutable {
                     kernels.bump(in, from, to, scratch.data());
                 };

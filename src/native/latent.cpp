@@ -49,13 +49,13 @@ double posterior_cost(const LatentArrays& in) { return double(in.r) * in.p + 2.0
 // Run work(first, last) on blocks of objects.
 template <class Work>
 void in_blocks(int64_t n, double cost, int n_threads, const Work& work) {
-    over_objects(n, cost, n_threads, [&] { return work; });
+    over_objects(n, objects_per_block(cost), n_threads, [&] { return work; });
 }
 
 // As above, with room for so many doubles a thread: work(first, last, scratch).
 template <class Work>
 void in_blocks(int64_t n, double cost, int n_threads, int64_t doubles, const Work& work) {
-    over_objects(n, cost, n_threads, [&] {
+    over_objects(n, objects_per_block(cost), n_threads, [&] {
         return [&, scratch = AlignedVector<double>(size_t(doubles))](int64_t first, int64_t last) mutable {
             work(first, last, scratch.data());
         };

@@ -49,7 +49,7 @@ struct Model {
 // Run body(object, work) on one object after the other.
 template <class Body>
 void run(int64_t n, double cost, int n_threads, int64_t work_size, const Body& body) {
-    over_objects(n, cost, n_threads, [&] {
+    over_objects(n, objects_per_block(cost, 1), n_threads, [&] {
         return [&, work = AlignedVector<double>(size_t(work_size))](int64_t first, int64_t last) mutable {
             for (int64_t i = first; i < last; ++i) body(i, work.data());
         };

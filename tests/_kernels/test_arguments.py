@@ -1,11 +1,11 @@
-"""What the kernels of pairs refuse, and in which words: every backend sees its arguments through the same door."""
+"""What the kernels of pairs refuse, and in which words: every backend sees its arguments through one door, `Pairs`."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from badac import _kernels
+from badac._kernels import Pairs, pair_logsumexp
 
 ONES = {"d": np.ones((2, 3)), "d_sigma": np.ones((2, 3)), "y": np.ones((4, 3)), "y_sigma": np.ones((4, 3))}
 BROKEN = {"y": np.ones((4, 3)), "y_sigma": np.ones((4, 3))}
@@ -13,7 +13,6 @@ BROKEN["y"][2, 1] = np.nan
 BROKEN["y_sigma"][3, 0] = np.inf
 
 
-@pytest.mark.parametrize("backend", [_kernels.backend, _kernels.NUMPY], ids=["in use", "definition"])
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -41,18 +40,23 @@ BROKEN["y_sigma"][3, 0] = np.inf
             r"`skip` must have one entry per object, shape \(2,\): got \(3,\)",
         ),
         ({"skip": [0, 4]}, "`skip` must name a curve, 0 to 3, or be -1: got 4 at object 1"),
-        ({"n_threads": 0}, "`n_threads` must be at least 1: got 0"),
     ],
 )
-def test_refused(backend: _kernels.Backend, changes: dict[str, object], message: str) -> None:
-    with _kernels.using(backend), pytest.raises(ValueError, match=message):
-        _kernels.pair_logsumexp(**{**ONES, **changes})
+def test_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pairs_of(**{**ONES, **changes})
+
+
+def pairs_of(*, log_weights: object = None, skip: object = None, **arrays: object) -> Pairs:
+    return Pairs.of(**arrays).weighed(log_weights, skip)
 
 
 def test_one_row_of_sigma_may_be_a_vector() -> None:
-    wide = _kernels.pair_logsumexp(**ONES)
-    np.testing.assert_array_equal(_kernels.pair_logsumexp(**{**ONES, "d_sigma": np.ones(3)}), wide)
-    np.testing.assert_allclose(_kernels.pair_logsumexp(**{**ONES, "y_sigma": np.ones(3)}), wide, rtol=1e-14)
+    wide = pair_logsumexp(Pairs.of(**ONES))
+    shared = pair_logsumexp(Pairs.of(**{**ONES, "d_sigma": np.ones(3)}))
+    np.testing.assert_array_equal(shared, wide)
+    shared = pair_logsumexp(Pairs.of(**{**ONES, "y_sigma": np.ones(3)}))
+    np.testing.assert_allclose(shared, wide, rtol=1e-14)
 
 
 def test_finite_check_looks_at_every_row() -> None:
@@ -60,4 +64,4 @@ def test_finite_check_looks_at_every_row() -> None:
     y = np.zeros((9000, 1))
     y[8999] = np.inf
     with pytest.raises(ValueError, match="got inf at curve 8999, point 0"):
-        _kernels.pair_logsumexp(np.zeros((1, 1)), np.ones((1, 1)), y, np.ones((1, 1)))
+        Pairs.of(np.zeros((1, 1)), np.ones((1, 1)), y, np.ones((1, 1)))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pair_cases import CASES, Arguments, case_and_definition, definition, rounding_scale
 
-from badac._kernels import NUMPY, Backend, pair_log_match, pair_logsumexp, using
+from badac._kernels import NUMPY, Backend
 from badac._kernels.arguments import Pairs
 
 compiled = pytest.importorskip("badac._kernels.compiled", reason="the core is not built here")
@@ -34,21 +34,14 @@ def assert_follows(found: np.ndarray, exact: np.ndarray, arguments: Arguments) -
     assert np.all(np.abs(found[finite] - exact[finite]) <= (screening + rounding)[finite])
 
 
-def run(arguments: Arguments, **choices: object) -> np.ndarray:
+def pairs_of(arguments: Arguments) -> Pairs:
     names = ("d", "d_sigma", "y", "y_sigma")
     pairs = Pairs.of(*(arguments[name] for name in names), arguments.get("extra_variance", 0.0))
-    pairs = pairs.weighed(arguments.get("log_weights"), arguments.get("skip"))
-    return compiled.pair_logsumexp_with(pairs, **choices)[0]
+    return pairs.weighed(arguments.get("log_weights"), arguments.get("skip"))
 
 
-def logsumexp_by(backend: Backend, arguments: Arguments) -> np.ndarray:
-    with using(backend):
-        return pair_logsumexp(**arguments)
-
-
-def match_by(backend: Backend, arguments: Arguments) -> np.ndarray:
-    with using(backend):
-        return pair_log_match(**arguments)
+def run(arguments: Arguments, **choices: object) -> np.ndarray:
+    return compiled.pair_logsumexp_with(pairs_of(arguments), **choices)[0]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -65,8 +58,7 @@ def test_log_sum_against_the_definition(case: str, level: str, monkeypatch: pyte
 def test_log_match_against_the_definition(case: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BADAC_SIMD", level)
     arguments, _, exact = case_and_definition(case)
-    names = {"d", "d_sigma", "y", "y_sigma", "extra_variance"}
-    found = match_by(core, {name: value for name, value in arguments.items() if name in names})
+    found = core.pair_log_match(pairs_of(arguments))
     # 1e-12 of the terms: in double throughout, so the error is rounding alone. chi^2 beyond 1e300 is -inf.
     representable = exact > -1e300
     scale = np.abs(exact) + rounding_scale(arguments, np.zeros(len(exact)))[:, None]
@@ -76,7 +68,7 @@ def test_log_match_against_the_definition(case: str, level: str, monkeypatch: py
 @pytest.mark.parametrize("case", CASES)
 def test_the_twin_follows_the_definition(case: str) -> None:
     arguments, exact, _ = case_and_definition(case)
-    assert_follows(logsumexp_by(NUMPY, arguments), exact, arguments)
+    assert_follows(NUMPY.pair_logsumexp(pairs_of(arguments)), exact, arguments)
 
 
 @pytest.mark.parametrize(
@@ -103,8 +95,7 @@ def test_screening_happens_and_gives_up() -> None:
 
     def report(case: str) -> dict[str, int]:
         arguments = CASES[case]()
-        pairs = Pairs.of(*(arguments[name] for name in ("d", "d_sigma", "y", "y_sigma")))
-        return dict(compiled.pair_logsumexp_with(pairs)[1])
+        return dict(compiled.pair_logsumexp_with(pairs_of(arguments))[1])
 
     sparse = report("plain 70x100x100")
     assert sparse["screened"] >= 6000
@@ -139,18 +130,21 @@ def test_no_silent_underflow() -> None:
         arguments = {"d": np.full((1, 3), far), "y": np.zeros((2, 3)), **one}
         exact, _ = definition(arguments)
         np.testing.assert_allclose(run(arguments), exact.astype(float), rtol=1e-13)
-        np.testing.assert_allclose(match_by(core, arguments)[0], exact.astype(float)[0], rtol=1e-13)
+        np.testing.assert_allclose(
+            core.pair_log_match(pairs_of(arguments))[0], exact.astype(float)[0], rtol=1e-13
+        )
     beyond = {"d": np.full((1, 3), 1e155), "y": np.zeros((2, 3)), **one}
     assert run(beyond)[0] == -np.inf
 
 
 @pytest.mark.parametrize("backend", [core, NUMPY], ids=["core", "definition"])
-@pytest.mark.parametrize("kernel", [pair_log_match, pair_logsumexp])
-def test_a_pair_without_variance_is_named(kernel: object, backend: Backend) -> None:
+@pytest.mark.parametrize("kernel", ["pair_log_match", "pair_logsumexp"])
+def test_a_pair_without_variance_is_named(kernel: str, backend: Backend) -> None:
     d_sigma, y_sigma = np.ones((3, 4)), np.ones((5, 4))
     d_sigma[2, 1] = y_sigma[3, 1] = 0.0
-    with using(backend), pytest.raises(ValueError, match="object 2 and curve 3 are both zero at point 1"):
-        kernel(np.zeros((3, 4)), d_sigma, np.zeros((5, 4)), y_sigma)
+    pairs = Pairs.of(np.zeros((3, 4)), d_sigma, np.zeros((5, 4)), y_sigma)
+    with pytest.raises(ValueError, match="object 2 and curve 3 are both zero at point 1"):
+        getattr(backend, kernel)(pairs)
 
 
 @pytest.mark.parametrize("backend", [core, NUMPY], ids=["core", "definition"])
@@ -158,31 +152,32 @@ def test_a_pair_without_variance_may_be_left_out(backend: Backend) -> None:
     """Leave-one-out of a member with one exact point: only its own pair has no variance, and that one is skipped."""
     values, sigma = np.arange(12.0).reshape(3, 4), np.ones((3, 4))
     sigma[1, 2] = 0.0
-    with using(backend):
-        assert np.all(np.isfinite(pair_logsumexp(values, sigma, values, sigma, skip=np.arange(3))))
+    pairs = Pairs.of(values, sigma, values, sigma)
+    assert np.all(np.isfinite(backend.pair_logsumexp(pairs.weighed(None, np.arange(3)))))
     weights = np.log([0.5, 0.5, 0.0], where=[True, True, False], out=np.full(3, -np.inf))
     sigma[1, 2], sigma[2, 2] = 1.0, 0.0
-    with using(backend):
-        found = pair_logsumexp(values[2:], sigma[2:], values, sigma, log_weights=weights)
-    assert np.all(np.isfinite(found))
+    pairs = Pairs.of(values[2:], sigma[2:], values, sigma)
+    assert np.all(np.isfinite(backend.pair_logsumexp(pairs.weighed(weights, None))))
 
 
 def test_inputs_of_any_kind_are_taken_and_left_alone(rng: np.random.Generator) -> None:
+    def log_sum(*arrays: np.ndarray) -> np.ndarray:
+        return core.pair_logsumexp(Pairs.of(*arrays))
+
     base = rng.normal(size=(6, 40, 2))
     sigma = rng.uniform(1, 2, (6, 40, 2))
     before = base.copy(), sigma.copy()
     arrays = base[..., 0], sigma[..., 0], base[..., 1], sigma[..., 1]
-    plain = pair_logsumexp(*(np.ascontiguousarray(a) for a in arrays))
-    strided = pair_logsumexp(*arrays)
-    np.testing.assert_array_equal(strided, plain)
+    plain = log_sum(*(np.ascontiguousarray(a) for a in arrays))
+    np.testing.assert_array_equal(log_sum(*arrays), plain)
     np.testing.assert_array_equal(base, before[0])
     np.testing.assert_array_equal(sigma, before[1])
-    single = pair_logsumexp(base[..., 0].astype(np.float32), sigma[..., 0], base[..., 1], sigma[..., 1])
+    single = log_sum(base[..., 0].astype(np.float32), *arrays[1:])
     np.testing.assert_allclose(single, plain, rtol=1e-5)
     for array in (base, sigma):
         array.flags.writeable = False
-    np.testing.assert_array_equal(pair_logsumexp(*arrays), plain)
-    assert pair_logsumexp(np.empty((0, 4)), np.empty((0, 4)), np.ones((2, 4)), np.ones((2, 4))).shape == (0,)
+    np.testing.assert_array_equal(log_sum(*arrays), plain)
+    assert log_sum(*2 * [np.empty((0, 4))], *2 * [np.ones((2, 4))]).shape == (0,)
 
 
 def test_unknown_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +206,15 @@ def drawn(n: int, k: int, m: int, seed: int) -> Arguments:
 @given(sizes)
 def test_law_twin(size: tuple[int, int, int, int]) -> None:
     arguments = drawn(*size)
-    np.testing.assert_allclose(run(arguments), logsumexp_by(NUMPY, arguments), rtol=2e-9, atol=1e-11)
-    np.testing.assert_allclose(match_by(core, arguments), match_by(NUMPY, arguments), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        run(arguments), NUMPY.pair_logsumexp(pairs_of(arguments)), rtol=2e-9, atol=1e-11
+    )
+    np.testing.assert_allclose(
+        core.pair_log_match(pairs_of(arguments)),
+        NUMPY.pair_log_match(pairs_of(arguments)),
+        rtol=1e-11,
+        atol=1e-11,
+    )
 
 
 @settings(deadline=None, max_examples=40)

@@ -54,7 +54,7 @@ def given_of(n: int, k: int, r: int) -> tuple[np.ndarray, np.ndarray, latent.Com
 def test_components_that_are_not_near_are_not_looked_at() -> None:
     given = given_of(6, 2, 3)
     near = np.array([[True, False]])
-    evidence, (count, first, _, spread) = _kernels.latent_step(*given, near, refresh=False)
+    evidence, (count, first, _, spread) = _kernels.latent_step(*given, latent.Near(near, refresh=False))
     np.testing.assert_allclose(evidence, latent.latent_log_match(*given)[:, 0], rtol=1e-10)
     assert count.tolist() == [6.0, 0.0]
     assert not first[1].any()

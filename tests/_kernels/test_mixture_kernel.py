@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from badac._kernels import NUMPY, mixture_logsumexp, using
+from badac._kernels import NUMPY, Pairs, mixture_logsumexp
 
 TOLERANCE = 1e-5
 
@@ -22,10 +22,9 @@ def test_agrees_with_its_twin(m, shared, share, width):
         widths = np.log([1.0 - share, share]), np.array([1.0, width])
     weights = np.log(rng.dirichlet(np.ones(101)))
     weights[7] = -np.inf
-    for options in ({}, {"log_weights": weights, "skip": np.arange(20)}):
-        found = mixture_logsumexp(d, d_sigma, y, y_sigma, *widths, **options)
-        with using(NUMPY):
-            expected = mixture_logsumexp(d, d_sigma, y, y_sigma, *widths, **options)
+    for chosen in ((None, None), (weights, np.arange(20))):
+        pairs = Pairs.of(d, d_sigma, y, y_sigma).weighed(*chosen)
+        found, expected = mixture_logsumexp(pairs, *widths), NUMPY.mixture_logsumexp(pairs, *widths)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=TOLERANCE)
 
 
@@ -42,8 +41,7 @@ def test_many_objects_meet_the_curves_in_another_order(shared):
     widths = np.log([0.8, 0.2]), np.array([1.0, 5.0])
     weights = np.log(rng.dirichlet(np.ones(700)))
     skip = np.where(np.arange(80) % 3 == 0, -1, np.arange(80))
-    for options in ({}, {"log_weights": weights, "skip": skip}):
-        found = mixture_logsumexp(d, d_sigma, y, y_sigma, *widths, **options)
-        with using(NUMPY):
-            expected = mixture_logsumexp(d, d_sigma, y, y_sigma, *widths, **options)
+    for chosen in ((None, None), (weights, skip)):
+        pairs = Pairs.of(d, d_sigma, y, y_sigma).weighed(*chosen)
+        found, expected = mixture_logsumexp(pairs, *widths), NUMPY.mixture_logsumexp(pairs, *widths)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=TOLERANCE)

@@ -12,7 +12,7 @@ import pytest
 from kernel_cases import TABLE, kernels
 
 from badac import _kernels
-from badac._kernels import NUMPY, Backend, using
+from badac._kernels import NUMPY, Backend, Pairs, using
 
 
 def chosen(kernels: str | None, *, core: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -56,32 +56,20 @@ def test_a_core_of_another_version_is_refused_in_words() -> None:
 
 def test_another_backend_for_a_while() -> None:
     before = _kernels.backend
-    given = np.ones((1, 1)), np.ones((1, 1)), np.ones((2, 1)), np.ones((2, 1))
+    pairs = Pairs.of(np.ones((1, 1)), np.zeros((1, 1)), np.ones((2, 1)), np.zeros((2, 1)))
     mine = Backend("mine", pair_log_match=lambda pairs, *, n_threads=1: np.full((1, 2), 7.0))
     with using(mine) as other:
         assert other is _kernels.backend is mine
-        assert _kernels.pair_log_match(*given).tolist() == [[7.0, 7.0]]
+        assert _kernels.pair_log_match(pairs).tolist() == [[7.0, 7.0]]
     assert _kernels.backend is before
-    assert (_kernels.pair_log_match(*given) < 0.0).all()
-    with pytest.raises(ValueError, match="at least one curve"), using(mine):
-        _kernels.pair_log_match(given[0], given[1], np.ones((0, 1)), np.ones((0, 1)))
+    with pytest.raises(ValueError, match="a pair needs a variance"), using(NUMPY):
+        _kernels.pair_log_match(pairs)
     assert _kernels.backend is before
 
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_call_by_name_goes_to_the_backend_in_use(kernel: str) -> None:
-    """With the checked bundles that a backend takes, and with the number of threads."""
     arguments = TABLE[kernel].make(*TABLE[kernel].sizes[1])
-    if "pairs" in arguments:
-        pairs = arguments.pop("pairs")
-        arguments = {
-            "d": pairs.d,
-            "d_sigma": pairs.d_sigma,
-            "y": pairs.y,
-            "y_sigma": pairs.y_sigma,
-        } | arguments
-    if "near" in arguments:
-        arguments["near"], arguments["refresh"], arguments["threshold"] = arguments["near"]
     heard = []
     definition = getattr(NUMPY, kernel)
 

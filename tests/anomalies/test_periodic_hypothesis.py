@@ -60,6 +60,14 @@ def test_a_hypothesis_that_needs_an_order_is_refused_in_words(example: ModuleTyp
         BADACClassifier(anomaly=example.WITH, random_state=0).fit(features, np.arange(60) % 2)
 
 
+@pytest.mark.parametrize("irregular", [False, True])
+def test_shapes_of_another_size_or_none_at_all_are_refused(example: ModuleType, irregular: bool) -> None:
+    training, label, _ = example.curves(40, irregular, np.random.default_rng(0))
+    wrong = Deviations((example.PeriodicSignal(slowest=1e6),), (1.0,))
+    with pytest.raises(ValueError, match=r"one column for each of p >= 1 shapes: got \(.*, 0\)"):
+        BADACClassifier("gp" if irregular else "template", anomaly=wrong).fit(training, label).rank(training)
+
+
 def test_what_is_no_hypothesis_is_refused(example: ModuleType) -> None:
     for wrong in ("bump", example.PeriodicSignal):
         with pytest.raises(TypeError, match=r"`hypotheses` must be objects with a method `adds\(scales\)`"):

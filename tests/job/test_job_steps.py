@@ -25,7 +25,7 @@ from badac.job import (
 from badac.job.explaining import explained, find_object
 from badac.job.folder import output_folder
 from badac.job.learning import Split, cross_validate
-from badac.job.scoring import strangest
+from badac.job.ranking import strangest
 from badac.job.simulated import simulate, to_frame
 
 

@@ -7,8 +7,10 @@ import pytest
 from scipy import stats
 
 from badac import Measurements
+from badac.classes import Parametric
 from badac.noise import Binomial, Correlated, Gaussian, Marginal, Numeric, Outliers, Poisson, Student
 from badac.noise.known_truth import log_likelihood
+from badac.noise.model import sum_over_points
 
 RNG = np.random.default_rng(4)
 VALUES = RNG.normal(0, 1, (5, 6))
@@ -82,3 +84,39 @@ def test_counts_take_rates_and_probabilities() -> None:
 def test_exact_objects_are_refused() -> None:
     with pytest.raises(ValueError, match="sigma.*must be > 0"):
         log_likelihood(Gaussian(), Measurements(VALUES[:1]), TRUTH)
+
+
+class Match:
+    """Noise of a user's own, through a function."""
+
+    def __init__(self, density: object, own_width: bool = False) -> None:
+        self.density, self.has_own_width = density, own_width
+
+    def log_match(self, objects: Measurements, curves: Measurements) -> np.ndarray:
+        return sum_over_points(objects, curves, self.density)
+
+    def draw(self, truth: np.ndarray, like: Measurements, rng: np.random.Generator) -> np.ndarray:
+        return truth
+
+
+def test_noise_of_ones_own_is_asked_for_its_match_with_exact_curves() -> None:
+    noise = Match(lambda d, s, y, t: stats.norm.logpdf(d, y, np.hypot(s, t)))
+    np.testing.assert_allclose(
+        log_likelihood(noise, OBJECTS, TRUTH), log_likelihood(Gaussian(), OBJECTS, TRUTH), rtol=1e-12
+    )
+    own = np.broadcast_to(TRUTH, (5, *TRUTH.shape))
+    np.testing.assert_allclose(
+        log_likelihood(noise, OBJECTS, own), log_likelihood(Gaussian(), OBJECTS, TRUTH), rtol=1e-12
+    )
+
+
+def test_noise_that_has_no_density_around_a_truth_is_refused_in_words() -> None:
+    undefined = Match(lambda d, s, y, t: (d - y) / t * t)
+    with pytest.raises(ValueError, match="no density around an exact curve"):
+        log_likelihood(undefined, Measurements([[0.0]], 0.1), np.zeros((1, 1)))
+    counts = Match(lambda d, s, y, t: d - y, own_width=True)
+    with pytest.raises(ValueError, match="log_given_truth"):
+        log_likelihood(counts, OBJECTS, TRUTH)
+    sine = Parametric(lambda theta, at: theta[0] * at, [stats.norm(0, 1)])
+    with pytest.raises(ValueError, match="log_given_truth"):
+        sine.fit(OBJECTS, counts, RNG)

@@ -1,10 +1,13 @@
 """Noise parameters are found where they are, and real variability within a class is left alone."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
-from badac import Measurements
+from badac import BADACClassifier, Measurements
 from badac.noise import AutoNoise, Correlated, Gaussian, Outliers, PerClass, Student
+from badac.noise.scales import MixtureOfWidths
 from badac.noise_learning import compare_families, learn_noise
 
 AT = np.linspace(0.0, 1.0, 40)
@@ -125,3 +128,79 @@ def test_nothing_observed_teaches_nothing():
     nothing = Measurements(np.full((30, 5), np.nan), 0.1)
     found = learn_noise(Student(), nothing, np.zeros(30, dtype=np.int64), np.random.default_rng(0))
     assert np.isfinite(found.df)
+
+
+@dataclass(frozen=True)
+class Wrecked(MixtureOfWidths):
+    """Learnable noise of a user's own: bad points ten times as wide, of an unknown share."""
+
+    share: float | None = None
+
+    @property
+    def learned(self):
+        return self.share is not None
+
+    def gaussian_scales(self):
+        return np.log([1.0 - self.share, self.share]), np.array([1.0, 10.0])
+
+    def initial(self):
+        return Wrecked(0.1)
+
+    def improved(self, current, residuals):
+        return Wrecked(float(residuals.responsibility[..., 1].sum() / residuals.observed.sum()))
+
+    def distance(self, other):
+        return abs(other.share / self.share - 1)
+
+    def pooled(self, learned, weight):
+        return Wrecked(float(weight @ [each.share for each in learned]))
+
+    def fallback(self):
+        return Wrecked(1e-6)
+
+
+class WithWrecked(AutoNoise):
+    def families(self):
+        return {**super().families(), "wrecked": Wrecked()}
+
+
+def test_a_learnable_noise_of_ones_own_needs_nothing_but_its_methods():
+    rng = np.random.default_rng(8)
+    truth, label = population(200, rng)
+    training = noisy(Wrecked(0.1), truth, np.full(truth.shape, 0.2), rng)
+    found = learn_noise(Wrecked(), training, label, rng)
+    # 8,000 points, 800 of them bad and easily told.
+    assert isinstance(found, Wrecked)
+    assert found.share == pytest.approx(0.1, abs=0.015)
+    assert learn_noise(Wrecked(), training[:6], np.zeros(6, dtype=int), rng) == Wrecked(1e-6)
+    model = BADACClassifier(noise=Wrecked(), random_state=0).fit(training[:80], label[:80])
+    assert isinstance(model.noise_, Wrecked)
+    comparison = compare_families(
+        training[:80], label[:80], rng, families=("gaussian", "wrecked"), choice=WithWrecked()
+    )
+    assert comparison.best == "wrecked"
+
+
+def test_open_noise_that_does_not_say_how_it_is_learned_is_refused():
+    class Bare:
+        learned = False
+
+        def log_match(self, objects, curves): ...
+
+        def draw(self, truth, like, rng): ...
+
+    rng = np.random.default_rng(9)
+    training = Measurements(rng.standard_normal((50, 3)), 0.1)
+    with pytest.raises(ValueError, match="does not say how they are learned"):
+        learn_noise(Bare(), training, np.zeros(50, dtype=int), rng)
+
+
+def test_objects_with_points_of_their_own_teach_no_noise():
+    rng = np.random.default_rng(10)
+    at = np.sort(rng.uniform(0, 1, (50, 8)), axis=1)
+    training = Measurements(rng.standard_normal((50, 8)), 0.1, at=at)
+    label = np.zeros(50, dtype=int)
+    assert learn_noise(AutoNoise(), training, label, rng) == Gaussian()
+    for noise in (Gaussian(scale=None), Outliers(), Student(), Correlated()):
+        with pytest.raises(ValueError, match="learned point by point"):
+            learn_noise(noise, training, label, rng)

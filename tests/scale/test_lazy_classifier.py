@@ -16,7 +16,7 @@ from badac import BADACClassifier, Measurements
 from badac.calibration.pvalues import discoveries
 from badac.classes import GaussianProcess
 from badac.dask import LazyClassifier, cut_off
-from badac.estimators.choices import CLASS_MODELS
+from badac.estimators.choices import words
 from badac.partition import BadRows, lean
 
 VERBS = (
@@ -63,7 +63,7 @@ def test_every_verb_on_frames_and_arrays_is_the_models_own(
         )
 
 
-@pytest.mark.parametrize("name", list(CLASS_MODELS))
+@pytest.mark.parametrize("name", words("class_model"))
 def test_every_class_model_ranks_alike_on_a_cluster(client: Any, survey: Measurements, name: str) -> None:
     objects, label = curves(60, seed=3)
     # The factors of a process take their time to be found, and are not what is tested here.

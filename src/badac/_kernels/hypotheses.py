@@ -115,13 +115,11 @@ def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -
     n, r, b = len(weight), factors.shape[1], shapes.shape[1]
     crossed = (factors[:, :, None] * shapes[:, None, :]).reshape(-1, r * b)
     products = scaled @ shapes, weight @ shapes**2, (weight @ crossed).reshape(n, r, b)
-    return filtered_ratios(*products, precision, shift, which, *components)
+    return filtered_ratios(products, precision, shift, which, *components)
 
 
 def filtered_ratios(
-    with_residual: FloatArray,
-    with_itself: FloatArray,
-    with_factors: FloatArray,
+    products: tuple[FloatArray, FloatArray, FloatArray],
     precision: FloatArray,
     shift: FloatArray,
     which: IntArray,
@@ -129,6 +127,7 @@ def filtered_ratios(
     component_shift: FloatArray,
 ) -> FloatArray:
     """As `bump_ratios`, from the products of the bumps with residuals (n, b), themselves (n, b) and factors (n, r, b)."""
+    with_residual, with_itself, with_factors = products
     ratio = np.empty((*which.shape, with_itself.shape[1]))
     for column in range(which.shape[1]):
         asked = which[:, column]

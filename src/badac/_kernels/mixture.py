@@ -16,31 +16,19 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 _CELLS_PER_BLOCK = 1 << 16
 
 
-def mixture_log_match(
-    d: FloatArray,
-    d_sigma: FloatArray,
-    y: FloatArray,
-    y_sigma: FloatArray,
-    log_share: FloatArray,
-    scale: FloatArray,
-) -> FloatArray:
-    """Log density of every object under every curve.
+def mixture_log_match(pairs: Pairs, log_share: FloatArray, scale: FloatArray) -> FloatArray:
+    """Log density (n, k) of every object under every curve.
 
     Parameters
     ----------
-    d, d_sigma : (n, m) and (n, m) or (1, m)
-        The objects; a point with a NaN value or an infinite sigma drops out.
-    y, y_sigma : (k, m) and (k, m) or (1, m)
-        The curves; both finite.
+    pairs : Pairs
+        Without an extra variance.
     log_share, scale : (S,)
         Log shares of the widths and their factors on sigma, the same on both sides.
-
-    Returns
-    -------
-    (n, k)
     """
+    d, y, y_sigma = pairs.d, pairs.y, pairs.y_sigma
     n, k, m = d.shape[0], y.shape[0], y.shape[1]
-    d_sigma = np.broadcast_to(d_sigma, d.shape)
+    d_sigma = np.broadcast_to(pairs.d_sigma, d.shape)
     out = np.empty((n, k))
     step = max(1, _CELLS_PER_BLOCK // max(1, k * m))
     for start in range(0, n, step):
@@ -72,10 +60,10 @@ def _widths(
 def mixture_logsumexp(
     pairs: Pairs, log_share: FloatArray, scale: FloatArray, *, n_threads: int = 1
 ) -> FloatArray:
-    """Log evidence (n,) of every object, ``logsumexp_k (log w_k + log_match)``; `pairs` without an extra variance."""
+    """Log evidence (n,) of every object, ``logsumexp_k (log w_k + log_match)``; parameters as above."""
     checked_threads(n_threads)
     k = len(pairs.y)
-    log_match = mixture_log_match(pairs.d, pairs.d_sigma, pairs.y, pairs.y_sigma, log_share, scale)
+    log_match = mixture_log_match(pairs, log_share, scale)
     log_match += np.full(k, -np.log(k)) if pairs.log_weights is None else pairs.log_weights
     if pairs.skip is not None:
         rows = np.flatnonzero(pairs.skip >= 0)

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from badac._kernels import pair_log_match
+from badac._kernels import Pairs, pair_log_match
 from badac.anomalies.bump import Bump
 from badac.anomalies.hypothesis import (
     NOISE_SHARE,
@@ -145,7 +145,7 @@ class AtPoints:
     def ratios(self, under: PointsUnderClass, added: ShapeOnClass) -> FloatArray:
         """Return (b, p): signal-to-noise ratio of every shape; NaN where the object has no point to see it."""
         block, whitened = under.block, under.whitened
-        shapes = added.shapes(self.scaled(block.at)) * block.seen[:, :, None]
+        shapes = added.at(self.scaled(block.at)) * block.seen[:, :, None]
         white = np.linalg.solve(whitened.root, shapes)
         precision = (white**2).sum(axis=1)
         told = (np.abs(shapes).max(axis=1) > _LEAST_SEEN) & (
@@ -251,7 +251,7 @@ class AtPoints:
         least = 1e-6 * self.scales.variance
         mean, sigma = on_common_grid(one, objects, grid, least)
         of_members, their_sigma = on_common_grid(one, known.training[rows], grid, least)
-        match = pair_log_match(mean, sigma, of_members, their_sigma, n_threads=n_threads)
+        match = pair_log_match(Pairs.of(mean, sigma, of_members, their_sigma), n_threads=n_threads)
         return np.asarray(rows[match.argmax(axis=1)])
 
 

@@ -99,9 +99,8 @@ class Deviations:
         return replace(self, grid=grid)._checked()._with_rare_members(known, rng)
 
     def _checked(self) -> Self:
-        """Return the same after every hypothesis has said what it adds here, or refused."""
-        for one in self.hypotheses:
-            one.adds(self.evaluator.scales)
+        """Return the same after every hypothesis has said what it adds here, or refused: not when objects are judged."""
+        assert self._weigh
         return self
 
     def _with_rare_members(self, known: Known, rng: np.random.Generator) -> Self:

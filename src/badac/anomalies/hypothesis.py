@@ -103,6 +103,16 @@ class ShapeOnClass:
     signal_to_noise: float = 5.0
     components: int = 2
 
+    def at(self, x: FloatArray) -> FloatArray:
+        """Return (..., m, p): the shapes at coordinates (..., m)."""
+        shapes = np.asarray(self.shapes(x), dtype=np.float64)
+        if shapes.shape[:-1] != x.shape or not shapes.shape[-1]:
+            raise ValueError(
+                f"`shapes` of a ShapeOnClass must return (..., m, p) at coordinates (..., m), one column for each of p >= 1 "
+                f"shapes: got {shapes.shape} at coordinates of shape {x.shape}."
+            )
+        return shapes
+
     def weighed_by(self, evaluator: Evaluator) -> Weigh:
         """Return the function that gives the log densities (n,) of objects under the hypothesis."""
         return evaluator.shape_on_class(self)

@@ -101,4 +101,4 @@ def _ratios_of_correlated(under: ObjectsUnderClass, top: IntArray, shapes: Float
             white[:, 1 : r + 1].T @ shape,
         )
     own, shift, _ = under.summary.components
-    return filtered_ratios(*products, under.latent.precision, under.latent.shift, top, own, shift)
+    return filtered_ratios(products, under.latent.precision, under.latent.shift, top, own, shift)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels import pair_log_match
+from badac._kernels import Pairs, pair_log_match
 from badac.anomalies.bump import Bump
 from badac.anomalies.curves_on_a_grid import (
     OnGridCurves,
@@ -105,9 +105,7 @@ class OnGrid:
     def visible(self, added: ShapeOnClass) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Return the shapes (m, q) that can be seen at the points of the grid, and which of all they are (p,)."""
         where = self.scales.where
-        shapes = added.shapes(
-            np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where
-        )
+        shapes = added.at(np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where)
         seen = np.abs(shapes).max(axis=0) > _LEAST_SEEN
         return shapes[:, seen], seen
 
@@ -170,7 +168,9 @@ class OnGrid:
         rows = np.flatnonzero(known.label == index)
         members = fill_gaps(known.training[rows], known.scales)
         sigma = members.sigma + 1e-12
-        match = pair_log_match(objects.values, objects.sigma, members.values, sigma, n_threads=n_threads)
+        match = pair_log_match(
+            Pairs.of(objects.values, objects.sigma, members.values, sigma), n_threads=n_threads
+        )
         return np.asarray(rows[match.argmax(axis=1)])
 
 

@@ -1,7 +1,7 @@
-"""The laws of noise models and class models, for anyone's own.
+"""The laws of noise models, class models and anomaly models, for anyone's own.
 
-A model of yours that keeps these laws works everywhere in badac. `check_noise` and `check_class_model` raise `LawBroken`
-with the law, what was found and what was expected; they return the names of the laws that were checked.
+A model of yours that keeps these laws works everywhere in badac. `check_noise`, `check_class_model` and `check_anomaly_model`
+raise `LawBroken` with the law, what was found and what was expected; they return the names of the laws that were checked.
 
 >>> import numpy as np
 >>> from badac import Measurements
@@ -12,8 +12,10 @@ with the law, what was found and what was expected; they return the names of the
 'shapes'
 """
 
+from badac.checks.anomaly_model import check_anomaly_model
 from badac.checks.class_model import check_class_model
 from badac.checks.law import LawBroken
 from badac.checks.noise import check_noise
+from badac.checks.noise_use import check_noise_use
 
-__all__ = ["LawBroken", "check_class_model", "check_noise"]
+__all__ = ["LawBroken", "check_anomaly_model", "check_class_model", "check_noise", "check_noise_use"]

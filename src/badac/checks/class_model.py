@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
 from badac.checks.law import (
+    Leniency,
     broken,
     check_close,
+    keep_all,
     nodes_of_point,
     possible_values,
     scaled,
     with_values,
 )
+from badac.checks.noise_use import check_noise_use
 from badac.classes.model import ClassModel
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise, needs_sigma
@@ -31,9 +33,7 @@ def check_class_model(
     objects: Measurements,
     noise: Noise,
     rng: np.random.Generator,
-    *,
-    skip: Collection[str] = (),
-    tolerance: float = 1e-6,
+    **lenient: Unpack[Leniency],
 ) -> tuple[str, ...]:
     """Check the laws of a class model.
 
@@ -50,22 +50,23 @@ def check_class_model(
         Only its spawned children are used, so that repeated fits see the same randomness.
     skip : names of laws that do not apply
     tolerance : float
-        Of log evidences that should agree, absolute; iterated fits need more.
+        Of log evidences that should agree, absolute; 1e-6 if not given. Iterated fits need more.
 
     Returns
     -------
     tuple of str
         Names of the laws that were checked.
     """
+    tolerance = lenient.get("tolerance", 1e-6)
     seed = int(rng.integers(2**31))
 
-    def fit(data: Measurements) -> ClassModel:
-        return model.fit(data, noise, np.random.default_rng(seed))
+    def fit(data: Measurements, under: Noise = noise) -> ClassModel:
+        return model.fit(data, under, np.random.default_rng(seed))
 
     fitted = fit(members)
     evidence = fitted.log_evidence(objects)
     order = np.random.default_rng(seed + 1).permutation(members.n_objects)
-    laws: dict[str, Any] = {
+    laws = {
         "shapes": lambda: _class_shapes(fitted, evidence, members, objects),
         "nothing measured, nothing learned": lambda: check_close(
             "nothing measured, nothing learned",
@@ -101,12 +102,9 @@ def check_class_model(
             atol=tolerance,
         ),
         "a density integrates to one": lambda: _class_integral(fitted, objects, noise),
+        "the noise that was given is used": lambda: check_noise_use(fit, members, objects, noise),
     }
-    excused = set(skip) | (set() if needs_sigma(noise) else {"scaling"})
-    checked = [name for name in laws if name not in excused]
-    for name in checked:
-        laws[name]()
-    return tuple(checked)
+    return keep_all(laws, lenient.get("skip", ()), () if needs_sigma(noise) else ("scaling",))
 
 
 def _class_shapes(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from typing import TypedDict
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,10 +21,34 @@ class LawBroken(AssertionError):
     """A model does not keep a law of its protocol."""
 
 
+class Leniency(TypedDict, total=False):
+    """What a check may be told besides the model and the data.
+
+    skip : names of laws that do not apply
+    tolerance : of numbers that should agree, absolute
+    """
+
+    skip: Collection[str]
+    tolerance: float
+
+
+def keep_all(
+    laws: Mapping[str, Callable[[], None]], skip: Collection[str], excused: Collection[str]
+) -> tuple[str, ...]:
+    """Check the laws by name, but for those that are skipped or excused; return the names of those that were checked."""
+    unknown = set(skip) - set(laws)
+    if unknown:
+        raise ValueError(f"`skip` must name laws out of {', '.join(laws)}: got {', '.join(sorted(unknown))}.")
+    checked = [name for name in laws if name not in skip and name not in excused]
+    for name in checked:
+        laws[name]()
+    return tuple(checked)
+
+
 def with_values(like: Measurements, values: FloatArray) -> Measurements:
     if like.covariance is not None:
-        return Measurements(values, covariance=like.covariance, at=like.at)
-    return Measurements(values, like.sigma if like.has_errors else None, at=like.at)
+        return Measurements(values, covariance=like.covariance, at=like.at, band=like.band)
+    return Measurements(values, like.sigma if like.has_errors else None, at=like.at, band=like.band)
 
 
 def only_points(objects: Measurements, points: IntArray) -> Measurements:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +10,10 @@ from scipy.special import logsumexp
 from scipy.stats import kstest
 
 from badac.checks.law import (
+    Leniency,
     broken,
     check_close,
+    keep_all,
     nodes_of_point,
     only_points,
     possible_values,
@@ -20,13 +21,30 @@ from badac.checks.law import (
     with_values,
 )
 from badac.data.measurements import Measurements
-from badac.noise.model import Noise, ScaleMixture, log_mixture, mixture_of_matches, needs_sigma
+from badac.noise.known_truth import log_likelihood
+from badac.noise.model import (
+    KnownTruthNoise,
+    Noise,
+    OneOfSeveral,
+    ScaleMixture,
+    log_mixture,
+    mixture_of_matches,
+    needs_sigma,
+)
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _PAIRS_FOR_DRAW = 200
 _NODES_FOR_DRAW = 401
+# The widths that stand for a Student-t in a population are right to 0.01 in the log (`badac.noise.student`).
+_WIDTHS_AGREE = 0.02
+
+
+class NoiseLeniency(Leniency, total=False):
+    """As `Leniency`; `tail` is how far integrals over values go, in spreads of the values (1,000 if not given)."""
+
+    tail: float
 
 
 def check_noise(
@@ -34,10 +52,7 @@ def check_noise(
     like: Measurements,
     truth_range: tuple[float, float],
     rng: np.random.Generator,
-    *,
-    skip: Collection[str] = (),
-    tolerance: float = 1e-3,
-    tail: float = 1000.0,
+    **lenient: Unpack[NoiseLeniency],
 ) -> tuple[str, ...]:
     """Check the laws of a noise model on data that it draws itself.
 
@@ -53,21 +68,21 @@ def check_noise(
         "symmetry" and "scaling" hold for noise that only shifts and scales, "order of points" where points are alike.
         Noise that does not need sigma (counts) is excused from the first two.
     tolerance : float
-        For numerical integrals over values.
+        For numerical integrals over values; 1e-3 if not given.
     tail : float
-        How far these integrals go, in spreads of the values.
+        How far these integrals go, in spreads of the values; 1,000 if not given.
 
     Returns
     -------
     tuple of str
         Names of the laws that were checked.
     """
+    tolerance, tail = lenient.get("tolerance", 1e-3), lenient.get("tail", 1000.0)
     low, high = truth_range
     truth = rng.uniform(low, high, like.shape)
     objects = with_values(like, noise.draw(truth, like, rng))
     curves = with_values(like, noise.draw(truth, like, rng))
-    excused = set(skip) | (set() if needs_sigma(noise) else {"symmetry", "scaling"})
-    laws: dict[str, Any] = {
+    laws = {
         "shapes": lambda: _shapes(noise, objects, curves),
         "draw keeps gaps and seeds": lambda: _draw(noise, truth, like),
         "a density integrates to one": lambda: _integral(noise, objects, curves, tolerance, tail),
@@ -79,14 +94,24 @@ def check_noise(
         "order of points": lambda: _order_of_points(noise, objects, curves, rng),
         "log_mixture is the mean of the matches": lambda: _mixture(noise, objects, curves, rng),
         "shares sum to one": lambda: _shares(noise),
+        "the widths are those of the match": lambda: _widths(noise, objects, curves),
+        "the match is an integral over the truth": lambda: _truth(noise, objects, curves, tolerance, tail),
     }
-    unknown = set(skip) - set(laws)
-    if unknown:
-        raise ValueError(f"`skip` must name laws out of {', '.join(laws)}: got {', '.join(sorted(unknown))}.")
-    checked = [name for name in laws if name not in excused]
-    for name in checked:
-        laws[name]()
-    return tuple(checked)
+    return keep_all(laws, lenient.get("skip", ()), _without_object(noise, like))
+
+
+def _without_object(noise: Noise, like: Measurements) -> tuple[str, ...]:
+    """Names of laws that speak of abilities which the noise has not."""
+    excused: tuple[str, ...] = () if needs_sigma(noise) else ("symmetry", "scaling")
+    if not isinstance(noise, ScaleMixture):
+        excused += ("shares sum to one",)
+    if not isinstance(noise, ScaleMixture) or like.covariance is not None:
+        excused += ("the widths are those of the match",)
+    # Of one of several models, object and curve have the same: they do not err independently, given the truth.
+    apart = isinstance(noise, KnownTruthNoise) and not isinstance(noise, OneOfSeveral)
+    if not apart or not needs_sigma(noise) or like.covariance is not None:
+        excused += ("the match is an integral over the truth",)
+    return excused
 
 
 def _shapes(noise: Noise, objects: Measurements, curves: Measurements) -> None:
@@ -248,9 +273,38 @@ def _mixture(noise: Noise, objects: Measurements, curves: Measurements, rng: np.
 
 
 def _shares(noise: Noise) -> None:
-    if isinstance(noise, ScaleMixture):
-        log_share, scale = noise.gaussian_scales()
-        if abs(float(logsumexp(log_share))) > 1e-9 or (np.asarray(scale) <= 0).any():
-            raise broken(
-                "shares sum to one", f"shares {np.exp(log_share)}, widths {scale}", "sum 1, widths > 0"
-            )
+    assert isinstance(noise, ScaleMixture)
+    log_share, scale = noise.gaussian_scales()
+    if abs(float(logsumexp(log_share))) > 1e-9 or (np.asarray(scale) <= 0).any():
+        raise broken("shares sum to one", f"shares {np.exp(log_share)}, widths {scale}", "sum 1, widths > 0")
+
+
+def _widths(noise: Noise, objects: Measurements, curves: Measurements) -> None:
+    """What class models are told of the widths must be what the match says: the convolution of two such mixtures."""
+    assert isinstance(noise, ScaleMixture)
+    log_share, scale = noise.gaussian_scales()
+    one, other = only_points(objects, np.array([0])), curves
+    variance = (one.sigma[:, 0, None, None, None] * scale[:, None]) ** 2 + (
+        other.sigma[:, 0, None, None] * scale
+    ) ** 2
+    residual = one.values[:, 0, None, None, None] - other.values[:, 0, None, None]
+    parts = log_share[:, None] + log_share - 0.5 * (residual**2 / variance + np.log(2 * np.pi * variance))
+    expected = logsumexp(parts, axis=(2, 3))
+    # Out to six joint widths: farther off a finite mixture may fall faster than what it stands for.
+    near = np.abs(residual[..., 0, 0]) < 6.0 * np.hypot(one.sigma[:, :1], other.sigma[:, 0])
+    found = noise.log_match(one, other)
+    check_close("the widths are those of the match", found[near], expected[near], atol=_WIDTHS_AGREE)
+
+
+def _truth(noise: Noise, objects: Measurements, curves: Measurements, tolerance: float, tail: float) -> None:
+    """The match from the likelihood of a known truth, by brute force at one point; a flat prior on the truth."""
+    point = np.array([0])
+    nodes, weight = nodes_of_point(noise, objects, 0, tail=tail)
+    truth = np.zeros((len(nodes), objects.n_points))
+    truth[:, 0] = nodes
+    one, other = only_points(objects[:2], point), only_points(curves[:2], point)
+    of_object, of_curve = (log_likelihood(noise, side, truth) for side in (one, other))
+    norm = logsumexp(of_curve, b=weight, axis=1)
+    expected = logsumexp(of_object[:, None] + of_curve, b=weight, axis=2) - norm
+    found = noise.log_match(one, curves[:2])
+    check_close("the match is an integral over the truth", found, expected, atol=10.0 * tolerance)

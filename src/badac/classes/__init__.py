@@ -1,6 +1,6 @@
 """Class models: what a class looks like, learned from its noisy members."""
 
-from badac.classes.auto import Auto, Candidate
+from badac.classes.auto import Auto
 from badac.classes.gp import GaussianProcess
 from badac.classes.imputed import Imputed
 from badac.classes.instances import Instances
@@ -10,7 +10,7 @@ from badac.classes.parametric.expansion import Expansion
 from badac.classes.parametric.linear_model import LinearModel
 from badac.classes.parametric.parametric import LowSampleSizeWarning, Parametric
 from badac.classes.population.population import Population
-from badac.classes.report import ClassReport
+from badac.classes.report import Candidate, ClassReport
 from badac.classes.shared_conditions import SharedConditions, separate_conditions
 from badac.classes.subclasses.division import Division
 from badac.classes.subclasses.subclasses import Subclasses

@@ -29,6 +29,7 @@ from badac.classes.model import (
     takes_noise,
 )
 from badac.classes.population.population import Population
+from badac.classes.report import Candidate
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.data.validation import smallest
@@ -38,6 +39,8 @@ from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
 from badac.registry import registered
 from badac.training import TrainingScales
 
+# By cost: pairs of a left-out member and a curve, with at least and at most so many members; members that a template is
+# learned from; and members that may have covariances of their own.
 _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
 _FOR_A_TEMPLATE = 2000
@@ -47,31 +50,6 @@ _LARGEST_GAIN = 20.0
 # A gain that is sure but too small to matter is not worth another kind of tail than the other classes have: far from all
 # members the tails alone would decide the class.
 _LEAST_GAIN = 0.5
-
-
-@registered("part")
-@dataclass(frozen=True)
-class Candidate:
-    """A class model that was tried.
-
-    Attributes
-    ----------
-    name : str
-    log_evidence : float
-        Mean log evidence of the members that were compared, each left out.
-    gain, standard_error : float
-        Mean gain over the population (each member's clipped at 20 nats) and its standard error.
-    chosen : bool
-    why : str
-        In words.
-    """
-
-    name: str
-    log_evidence: float
-    gain: float
-    standard_error: float
-    chosen: bool
-    why: str
 
 
 @registered("class_model", "auto")
@@ -89,6 +67,7 @@ class Auto:
 
     left_to_data: ClassVar[bool] = True
     takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE
+    learns_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.COVARIANCE})
 
     chosen: ClassModel | None = None
     report: tuple[Candidate, ...] = ()

@@ -35,7 +35,12 @@ from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
 
-WIDTHS = (1.0, 0.25, 4.0, 16.0)
+WIDTHS = (
+    1.0,
+    0.25,
+    4.0,
+    16.0,
+)  # of the covariance: half, twice and four times as far off as the process says
 # Members' worth of prior belief in each width: a class is Gaussian until its members say otherwise.
 _PRIOR_SHARE = (1.0, 0.02, 0.1, 0.02)
 

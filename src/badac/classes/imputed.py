@@ -41,7 +41,7 @@ class Imputed:
         After `fit`: one per draw.
     """
 
-    takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE
+    takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE - {NoiseKind.COVARIANCE}
 
     n_draws: int = 50
     completed: tuple[Instances, ...] = ()

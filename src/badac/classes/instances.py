@@ -27,7 +27,7 @@ from badac.noise.model import Noise, log_mixture, needs_sigma
 from badac.registry import registered
 from badac.training import TrainingScales, point_moments
 
-_MEMBERS_TO_LEARN_FROM = 500
+_MEMBERS_TO_LEARN_FROM = 500  # by cost: one width is all that they have to tell
 
 
 @registered("class_model", "instances")

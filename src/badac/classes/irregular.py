@@ -138,7 +138,7 @@ class IrregularPopulation:
 
     def latent(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the class's latent space."""
-        return self.factor.project(objects, n_threads=n_threads)
+        return self.factor.project(with_noise_scale(objects, self.noise), n_threads=n_threads)
 
     def _by_width(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.density is not None

@@ -57,7 +57,7 @@ def check_noise_taken(model: object, noise: Noise, members: Measurements) -> Non
         raise ValueError(
             f"{name} takes {words} only: got noise {name_of(noise)}. No class model that learns from objects with points of "
             "their own (`at` per object) takes it: use noise='gaussian', or put the curves on one grid, where "
-            f"{', '.join(models_that_take(kind))} do; a class given by a formula (Parametric) takes it at any points."
+            f"{', '.join(models_that_take(kind))} do. A class given by a formula (Parametric) takes it at any points."
         )
     raise ValueError(
         f"{name} takes {words}: got noise {name_of(noise)}, which it cannot use. Class models that take it: "

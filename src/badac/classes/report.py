@@ -1,4 +1,4 @@
-"""What was chosen for each class, and why: the report of `badac.classes.Auto` for all classes together."""
+"""What was tried for each class, what was chosen and why: the report of `badac.classes.Auto`, of one class and of all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from badac.classes.auto import Candidate
 from badac.registry import registered
+
+
+@registered("part")
+@dataclass(frozen=True)
+class Candidate:
+    """A class model that was tried.
+
+    Attributes
+    ----------
+    name : str
+    log_evidence : float
+        Mean log evidence of the members that were compared, each left out.
+    gain, standard_error : float
+        Mean gain over the population (each member's clipped at 20 nats) and its standard error.
+    chosen : bool
+    why : str
+        In words.
+    """
+
+    name: str
+    log_evidence: float
+    gain: float
+    standard_error: float
+    chosen: bool
+    why: str
 
 
 @registered("part")

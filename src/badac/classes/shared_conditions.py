@@ -34,10 +34,10 @@ from badac.latent.likelihood import weigh
 from badac.latent.moments import Spectrum
 from badac.training import TrainingScales
 
-_ROUNDS = 4
-_STEPS = 25
-_SMOOTH_LENGTH = 0.15
-_NEGLIGIBLE = 1e-4
+_ROUNDS = 4  # of classes and common parts in turn
+_STEPS = 25  # of the EM for one number
+_SMOOTH_LENGTH = 0.15  # of the coordinate's range: a seventh, as `structure` says
+_NEGLIGIBLE = 1e-4  # of the largest variance of a shape
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,9 +77,10 @@ def fit(
         record = Record.of(model)
         assert record is not None
         if as_json:
-            print_json({"schema": "badac.fit/1", "model": str(output), **record.numbers()})
+            found = {"schema": "badac.fit/1", "model": str(output), **record.numbers()}
+            print_json(found | {"score": model.score_meaning_})
             return
         console = to_stdout()
-        for line in record.lines():
+        for line in [*record.lines(), f"Score: {model.score_meaning_}"]:
             console.print(line, highlight=False, soft_wrap=True)
         note(f"Model: {output}\nNext: badac rank {output} NEW")

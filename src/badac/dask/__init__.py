@@ -10,8 +10,7 @@ of the model itself on the same objects to rounding.
 """
 
 from badac.dask.classifier import LazyClassifier
-from badac.dask.cluster import cluster
-from badac.dask.files import rank_files
+from badac.dask.files import cluster, rank_files
 from badac.dask.fitting import fit
 from badac.dask.reduction import Tally, cut_off, discoveries, strangest, tally
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
-from sklearn.utils.validation import check_is_fitted
 
 from badac.dask import reduction
 from badac.data.files import needs
@@ -59,9 +58,8 @@ class LazyClassifier:
     features: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, BADACClassifier):
+        if not hasattr(self.model, "fitted_"):
             raise TypeError(f"`model` must be a fitted BADACClassifier: got {self.model!r}.")
-        check_is_fitted(self.model)
 
     # -- the estimator's verbs ---------------------------------------------------------------------------------------
 

@@ -21,8 +21,7 @@ from badac.data.files import needs
 from badac.estimators import BADACClassifier
 from badac.identity import identity
 from badac.job.layout import Layout
-from badac.job.ranking import Found
-from badac.job.scoring import score_batch
+from badac.job.ranking import Found, score_batch
 from badac.partition import BadRows, identity_of
 from badac.verdicts import Verdicts
 

@@ -139,7 +139,7 @@ def _is_unitless(parameter: str, value: Any) -> bool:
     """Whether a model knows no number in the unit of the values: one of badac's, as a word that does not stand for counts."""
     entry = registry.named(parameter).get(value) if isinstance(value, str) else None
     if entry is None:
-        return value == NO_ANOMALY and parameter == "anomaly"
+        return parameter == "anomaly" and isinstance(value, str) and value == NO_ANOMALY
     return entry.ours and (parameter != "noise" or needs_sigma(entry.cls()))
 
 

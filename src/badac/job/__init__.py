@@ -11,10 +11,9 @@ from badac.job.batches import batches, rows_in
 from badac.job.folder import output_folder
 from badac.job.layout import Layout
 from badac.job.learning import Settings, learn
-from badac.job.ranking import Found, RankOptions, rank_file
+from badac.job.ranking import Found, RankOptions, merge, rank_file, score_batch
 from badac.job.record import Record
 from badac.job.report import report_page, write_results
-from badac.job.scoring import merge, score_batch
 from badac.job.training import Training, read_training
 
 __all__ = [  # noqa: RUF022  (reading order)

@@ -19,8 +19,8 @@ from badac.data import Catalogue
 from badac.data.files import read_frame
 from badac.estimators import BADACClassifier
 from badac.job.learning import CannotSplit, Settings, Split, cross_validate
+from badac.job.ranking import merge
 from badac.job.record import CrossValidation, Record, layout_of
-from badac.job.scoring import merge
 from badac.job.training import Training, label_column
 from badac.metrics import DetectionSummary, detection_summary
 from badac.plots import CalibrationDisplay

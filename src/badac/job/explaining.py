@@ -15,8 +15,8 @@ from badac.data.losses import Losses
 from badac.estimators import BADACClassifier
 from badac.explain import Explanation
 from badac.job.batches import batches
+from badac.job.ranking import score_batch
 from badac.job.record import layout_of
-from badac.job.scoring import score_batch
 from badac.plots import ObjectDisplay
 from badac.verdicts import Verdicts
 

@@ -1,10 +1,14 @@
-"""Rank the objects of a file, whatever its size, and write what was found."""
+"""Rank the objects of a file, whatever its size, and write what was found.
+
+`score_batch` is pure: a model and some objects in, one row an object out, so a batch can be scored anywhere. What the ranking
+needs of an object is a handful of numbers; the objects themselves are not kept, but for the strangest few.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,9 +22,10 @@ from badac.estimators import BADACClassifier
 from badac.job.batches import batches
 from badac.job.layout import Layout
 from badac.job.record import layout_of
-from badac.job.scoring import merge, score_batch, strangest
-from badac.ranking import Ranking
+from badac.ranking import Ranking, strangest_first
 from badac.verdicts import Verdicts
+
+FloatArray = npt.NDArray[np.float64]
 
 _SHOWN = 20
 _ROWS_WRITTEN = 100_000
@@ -145,6 +150,38 @@ class Found:
                 {name: column[row].item() for name, column in top.items()} for row in range(len(top["rank"]))
             ],
         }
+
+
+def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
+    """Judge the objects of one batch, in their order, p-values included. A pure function of both.
+
+    Probabilities of the classes are kept in single precision: there may be a hundred million of them. Without an anomaly class
+    its probability is NaN.
+    """
+    found = model.verdicts(batch.objects, pvalues=True)
+    if "anomaly_proba" not in found:
+        found = found.having(anomaly_proba=np.full(len(batch), np.nan))
+    return found.having(object=batch.ids, proba=found.proba.astype(np.float32))
+
+
+def merge(parts: Sequence[Verdicts]) -> Ranking:
+    """Put the verdicts of all batches together, strangest first; ties keep the order of the file."""
+    return Ranking.of(Verdicts.together(parts))
+
+
+def strangest(
+    kept: tuple[Catalogue, FloatArray] | None, batch: Catalogue, score: FloatArray, n: int
+) -> tuple[Catalogue, FloatArray]:
+    """Return the `n` strangest objects of those kept so far and a batch, whole, with their scores, strangest first."""
+    top = strangest_first(score)[:n]
+    found, scores = batch[top], score[top]
+    if kept is not None:
+        before, earlier = kept
+        found = Catalogue.together([before, replace(found, label=None)])
+        scores = np.concatenate([earlier, scores])
+        order = strangest_first(scores)[:n]
+        found, scores = found[order], scores[order]
+    return replace(found, label=None), scores
 
 
 def rank_file(

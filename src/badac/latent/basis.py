@@ -19,8 +19,8 @@ from badac.latent.correlation import correlation
 from badac.registry import registered
 from badac.training import FloatArray
 
-_JITTER = 1e-6
-_LENGTH_IN_KNOTS = 1.5
+_JITTER = 1e-6  # of the kernel at lag 0: a thousandth of a standard deviation, far above rounding
+_LENGTH_IN_KNOTS = 1.5  # neighbours overlap: a curve does not sag between its knots
 
 
 @registered("part")

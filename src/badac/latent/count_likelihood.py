@@ -22,11 +22,13 @@ from badac.latent.likelihood import products
 from badac.noise.model import LinkedNoise
 from badac.training import FloatArray
 
-_STEPS = 12
+_STEPS = 12  # at most: an object stops when it has settled
+# In units of the population's own width: what is no step any more, the longest (Newton's may overshoot at a count of zero), and
+# the width of a point that says nothing.
 _SETTLED = 1e-3
 _LARGEST_STEP = 3.0
 _WIDEST = 1e3
-_HERMITE = np.polynomial.hermite_e.hermegauss(5)
+_HERMITE = np.polynomial.hermite_e.hermegauss(5)  # exact up to the ninth power of eps
 
 
 def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> tuple[FloatArray, FloatArray]:

@@ -26,7 +26,8 @@ from badac.latent.likelihood import LatentLikelihood, blocks, products, project,
 from badac.registry import registered
 from badac.training import FloatArray, TrainingScales
 
-# What the prior member adds to psi, in units of the variance of all training objects at the point.
+# In units of the variance of all training objects at the point: what the prior member adds to psi, small, since it is to decide
+# only where all members agree; and what keeps a density finite where they agree to the last digit.
 PRIOR_SHARE = 0.02
 _FLOOR = 1e-10
 

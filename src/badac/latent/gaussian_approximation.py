@@ -36,6 +36,8 @@ from badac.noise.scales import check_sigma_only
 from badac.threads import in_order, over_blocks
 from badac.training import FloatArray, TrainingScales
 
+# At most so many alternations; an object stops when its position moves by less. tests/latent/test_gaussian_approximation.py
+# says what error is left.
 _STEPS = 15
 _SETTLED = 1e-3
 

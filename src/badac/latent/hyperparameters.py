@@ -24,8 +24,8 @@ from scipy.optimize import minimize
 from badac.latent.process import Block, Process, between_bands, covariance
 from badac.training import FloatArray
 
-_FLOOR = 1e-4
-_FORBIDDEN = 1e100
+_FLOOR = 1e-4  # of a standard deviation, in units of the values: the Cholesky factor of exact members exists
+_FORBIDDEN = 1e100  # a loss that the line search steps back from
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 

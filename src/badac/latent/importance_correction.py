@@ -23,6 +23,7 @@ from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.training import FloatArray
 
+# tests/latent/test_importance_correction.py says what error they leave.
 DRAWS = 16
 _POWER = 0.8
 

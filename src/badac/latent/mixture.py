@@ -20,15 +20,19 @@ from scipy.cluster.vq import kmeans2, vq
 from scipy.linalg import block_diag
 
 from badac._kernels import latent_left_out, latent_log_evidence, latent_log_match, latent_step
-from badac._kernels.latent import GROUP, Components, inverse, pack, unpack
+from badac._kernels.latent import GROUP, Components, Near, inverse, pack, unpack
 from badac.latent.likelihood import LatentLikelihood
 from badac.registry import registered
 from badac.training import FloatArray
 
-_TO_GROUP, _TO_GROUP_EACH = 400, 20
+_TO_GROUP, _TO_GROUP_EACH = (
+    400,
+    20,
+)  # members, and members of each group: k-means only has to find where they are
+# Of a scoring step: the share of information that noise must leave to be trusted, and the largest factor on a variance.
 _LEAST_INFORMATION = 0.02
 _LARGEST_CHANGE = 10.0
-_FLOOR = 1e-6
+_FLOOR = 1e-6  # of a variance, where the whole class has one
 # A member's share in a component that counts; steps until all components are looked at again, and what is far: a share
 # below exp(-_FAR).
 SHARE = 1e-3
@@ -83,7 +87,7 @@ class Mixture:
         components = self.components()
         near = np.ones((-(-n // GROUP), len(self)), dtype=np.bool_)
         about = (latent.precision, latent.shift, components)
-        count = latent_step(*about, near, threshold=SHARE, n_threads=n_threads)[1][0]
+        count = latent_step(*about, Near(near, threshold=SHARE), n_threads=n_threads)[1][0]
         left = latent_left_out(*about, self.means, np.maximum(count, 1e-12), n_threads=n_threads)
         return np.asarray(left + np.log(n / (n - 1.0)) - 0.5 * latent.offset)
 
@@ -210,9 +214,7 @@ def deconvolve(
             latent.precision,
             latent.shift,
             mixture.components(),
-            near,
-            refresh=step % _REFRESH == _REFRESH - 1,
-            threshold=SHARE,
+            Near(near, refresh=step % _REFRESH == _REFRESH - 1, threshold=SHARE),
         )
         mean_evidence = float(evidence.mean())
         if mean_evidence > max(history):

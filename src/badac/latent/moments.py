@@ -19,8 +19,8 @@ from badac.data.validation import BoolArray
 from badac.latent.factor import Factor, drawn_together, with_prior_member
 from badac.training import FloatArray, TrainingScales
 
-_FOR_A_GUESS = 600  # members: a spread that only serves as a weight is then known to 6 %
-_FULL = 256  # points up to which all eigenvectors cost less than the block iteration
+_FOR_A_GUESS = 600  # members tell a variance to sqrt(2 / 600) = 6 %: enough for a weight
+_FULL = 256  # points, by cost: LAPACK's eigenvectors grow as the cube, the block iteration as the square
 
 
 @dataclass(frozen=True, eq=False)

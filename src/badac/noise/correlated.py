@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from badac._kernels import pair_log_match, pair_logsumexp
+from badac._kernels import Pairs, pair_log_match, pair_logsumexp
 from badac.data.measurements import Measurements
 from badac.noise.known_truth import matches_of_each
 from badac.noise.model import FloatArray, IntArray, mixture_of_matches
@@ -165,7 +165,7 @@ def correlated_log_match(objects: Measurements, curves: Measurements) -> FloatAr
     """Return (n, k): the log density of every object under every curve; at least one side has a covariance."""
     out = np.empty((objects.n_objects, curves.n_objects))
     for group in _whitened(objects, curves):
-        matches = pair_log_match(group.objects, group.one, group.curves, np.zeros_like(group.one))
+        matches = pair_log_match(group.pairs)
         out[np.ix_(group.rows, group.columns)] = matches - group.half_log_det
     return out
 
@@ -183,15 +183,8 @@ def correlated_log_mixture(
         return mixture_of_matches(correlated_log_match, objects, curves, log_weights=log_weights, skip=skip)
     out = np.empty(objects.n_objects)
     for group in _whitened(objects, curves):
-        mixture = pair_logsumexp(
-            group.objects,
-            group.one,
-            group.curves,
-            np.zeros_like(group.one),
-            log_weights=log_weights,
-            skip=None if skip is None else skip[group.rows],
-            n_threads=n_threads,
-        )
+        pairs = group.pairs.weighed(log_weights, None if skip is None else skip[group.rows])
+        mixture = pair_logsumexp(pairs, n_threads=n_threads)
         out[group.rows] = mixture - group.half_log_det
     return out
 
@@ -202,9 +195,7 @@ class _Whitened:
 
     rows: IntArray
     columns: IntArray
-    objects: FloatArray
-    curves: FloatArray
-    one: FloatArray
+    pairs: Pairs
     half_log_det: float
 
 
@@ -216,15 +207,8 @@ def _whitened(objects: Measurements, curves: Measurements) -> Iterator[_Whitened
         points = np.flatnonzero(objects.observed[rows[0]])
         if not points.size:
             # An object without any measured point matches everything: one point of variance 1/(2 pi) and no residual.
-            zero = np.zeros((1, 1))
-            yield _Whitened(
-                rows,
-                every,
-                zero.repeat(len(rows), 0),
-                zero.repeat(len(every), 0),
-                zero + 1.0,
-                -0.5 * _LOG_2PI,
-            )
+            pairs = _of_unit_error(np.zeros((len(rows), 1)), np.zeros((len(every), 1)))
+            yield _Whitened(rows, every, pairs, -0.5 * _LOG_2PI)
             continue
         own = _covariance(objects, int(rows[0]), points)
         for columns in kinds:
@@ -232,14 +216,14 @@ def _whitened(objects: Measurements, curves: Measurements) -> Iterator[_Whitened
             offered = curves.values[np.ix_(columns, points)]
             # Around their mean, so that large values do not cost digits.
             centre = offered.mean(axis=0)
-            yield _Whitened(
-                rows,
-                columns,
-                _solve(factor, objects.values[np.ix_(rows, points)] - centre),
-                _solve(factor, offered - centre),
-                np.ones((1, len(points))),
-                float(np.log(np.diagonal(factor)).sum()),
-            )
+            measured = objects.values[np.ix_(rows, points)]
+            pairs = _of_unit_error(_solve(factor, measured - centre), _solve(factor, offered - centre))
+            yield _Whitened(rows, columns, pairs, float(np.log(np.diagonal(factor)).sum()))
+
+
+def _of_unit_error(objects: FloatArray, curves: FloatArray) -> Pairs:
+    one = np.ones((1, objects.shape[1]))
+    return Pairs.of(objects, one, curves, np.zeros_like(one))
 
 
 def _solve(factor: FloatArray, values: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from badac._kernels import pair_log_match, pair_logsumexp
+from badac._kernels import Pairs, pair_log_match, pair_logsumexp
 from badac.data.measurements import Measurements
 from badac.data.validation import smallest
 from badac.noise.correlated import correlated_log_match, correlated_log_mixture, draw_correlated
@@ -65,7 +65,7 @@ class Gaussian:
         if objects.covariance is not None or curves.covariance is not None:
             return correlated_log_match(objects, curves)
         check_not_both_exact(objects, curves)
-        return pair_log_match(objects.values, objects.sigma, curves.values, shared_row(curves.sigma))
+        return pair_log_match(pairs_of(objects, curves))
 
     def log_mixture(
         self,
@@ -83,15 +83,7 @@ class Gaussian:
                 objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads
             )
         check_not_both_exact(objects, curves)
-        return pair_logsumexp(
-            objects.values,
-            objects.sigma,
-            curves.values,
-            shared_row(curves.sigma),
-            log_weights=log_weights,
-            skip=skip,
-            n_threads=n_threads,
-        )
+        return pair_logsumexp(pairs_of(objects, curves).weighed(log_weights, skip), n_threads=n_threads)
 
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
         like = self.scaled(like)
@@ -106,7 +98,8 @@ class Gaussian:
             return matches_of_each(correlated_log_match, objects, truth)
         refuse_exact(objects)
         if truth.ndim == 2:
-            return pair_log_match(objects.values, objects.sigma, truth, np.zeros((1, objects.n_points)))
+            exact = np.zeros((1, objects.n_points))
+            return pair_log_match(Pairs.of(objects.values, objects.sigma, truth, exact))
         seen = objects.observed[:, None, :]
         values = np.where(seen, objects.values[:, None, :], 0.0)
         sigma = np.where(seen, objects.sigma[:, None, :], 1.0)
@@ -144,11 +137,12 @@ def with_one_width(side: Measurements, noise: Noise) -> Measurements:
     )
 
 
-def shared_row(sigma: FloatArray) -> FloatArray:
-    """Return (1, m) if all curves have the same errors, which takes a much faster path, else sigma as it is."""
+def pairs_of(objects: Measurements, curves: Measurements) -> Pairs:
+    """Return objects and curves as the kernels take them; errors that all curves share as one row, which is much faster."""
+    sigma = curves.sigma
     if len(sigma) > 1 and (sigma.strides[0] == 0 or all((row == sigma[0]).all() for row in sigma)):
-        return sigma[:1]
-    return sigma
+        sigma = sigma[:1]
+    return Pairs.of(objects.values, objects.sigma, curves.values, sigma)
 
 
 def check_not_both_exact(objects: Measurements, curves: Measurements) -> None:

@@ -51,15 +51,12 @@ class Marginal:
         object.__setattr__(self, "noises", tuple(self.noises))
         object.__setattr__(self, "log_prior", prior - logsumexp(prior))
 
-    def _prior(self) -> FloatArray:
+    def by_prior(self) -> tuple[tuple[float, Noise], ...]:
         assert self.log_prior is not None
-        return self.log_prior
+        return tuple(zip(self.log_prior.tolist(), self.noises, strict=True))
 
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
-        parts = [
-            prior + noise.log_match(objects, curves)
-            for prior, noise in zip(self._prior(), self.noises, strict=True)
-        ]
+        parts = [prior + noise.log_match(objects, curves) for prior, noise in self.by_prior()]
         return np.asarray(logsumexp(parts, axis=0))
 
     def log_mixture(
@@ -75,12 +72,13 @@ class Marginal:
         parts = [
             prior
             + log_mixture(noise, objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads)
-            for prior, noise in zip(self._prior(), self.noises, strict=True)
+            for prior, noise in self.by_prior()
         ]
         return np.asarray(logsumexp(parts, axis=0))
 
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
-        which = rng.choice(len(self.noises), size=len(truth), p=np.exp(self._prior()))
+        prior = np.exp([log_prior for log_prior, _ in self.by_prior()])
+        which = rng.choice(len(self.noises), size=len(truth), p=prior)
         out = np.empty_like(truth)
         for number, noise in enumerate(self.noises):
             rows = which == number
@@ -89,10 +87,7 @@ class Marginal:
         return out
 
     def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
-        parts = [
-            prior + log_likelihood(noise, objects, truth)
-            for prior, noise in zip(self._prior(), self.noises, strict=True)
-        ]
+        parts = [prior + log_likelihood(noise, objects, truth) for prior, noise in self.by_prior()]
         return np.asarray(logsumexp(parts, axis=0))
 
 

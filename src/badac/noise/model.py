@@ -106,6 +106,14 @@ class KnownTruthNoise(Protocol):
 
 
 @runtime_checkable
+class OneOfSeveral(Protocol):
+    """One of several noise models, the same one for an object and for the curve that it is compared with."""
+
+    def by_prior(self) -> tuple[tuple[float, Noise], ...]:
+        """Return the models, each with its log prior probability."""
+
+
+@runtime_checkable
 class CheckedNoise(Protocol):
     """Noise that not all values can come from: whole numbers only, no more successes than trials."""
 
@@ -178,7 +186,7 @@ class LearnableWidths(LearnableNoise, ScaleMixture, Protocol):
 
 
 @runtime_checkable
-class NoiseChoice(Protocol):
+class OpenFamily(Protocol):
     """Noise whose family is open too."""
 
     def families(self) -> dict[str, Noise]:

@@ -16,9 +16,8 @@ from typing import Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from badac.data.measurements import Measurements
-from badac.noise.model import FloatArray, IntArray, Residuals
-from badac.noise.scales import draw_scales, scales_given_truth, scales_log_match, scales_log_mixture
+from badac.noise.model import FloatArray, Residuals
+from badac.noise.scales import MixtureOfWidths
 from badac.registry import registered
 
 # Where the EM begins: about half of the paper's bad points, a fifth of all and five times as wide.
@@ -28,7 +27,7 @@ _WIDTH_RANGE = (1.0, 1000.0)
 
 @registered("noise", "outliers")
 @dataclass(frozen=True)
-class Outliers:
+class Outliers(MixtureOfWidths):
     """Noise with a share of bad points.
 
     Parameters
@@ -63,28 +62,6 @@ class Outliers:
             )
         with np.errstate(divide="ignore"):
             return np.log([1.0 - self.share, self.share]), np.array([1.0, self.width])
-
-    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
-        return scales_log_match(self, objects, curves)
-
-    def log_mixture(
-        self,
-        objects: Measurements,
-        curves: Measurements,
-        *,
-        log_weights: FloatArray | None = None,
-        skip: IntArray | None = None,
-        n_threads: int = 1,
-    ) -> FloatArray:
-        return scales_log_mixture(
-            self, objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads
-        )
-
-    def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
-        return draw_scales(truth, like, *self.gaussian_scales(), rng)
-
-    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
-        return scales_given_truth(self, objects, truth)
 
     # -- learned by EM --------------------------------------------------------------------------------------------
 

@@ -12,62 +12,64 @@ point of a pair, and not S^(2m).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from scipy.special import logsumexp
 
 from badac._kernels import mixture_logsumexp
 from badac._kernels.mixture import mixture_log_match
 from badac.data.measurements import Measurements
-from badac.noise.gaussian import check_not_both_exact, shared_row
+from badac.noise.gaussian import check_not_both_exact, pairs_of
 from badac.noise.known_truth import sum_around_truth
-from badac.noise.model import FloatArray, IntArray, ScaleMixture
+from badac.noise.model import FloatArray, IntArray
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
-def scales_log_match(noise: ScaleMixture, objects: Measurements, curves: Measurements) -> FloatArray:
-    """Return (n, k): the log density of every object under every curve."""
-    log_share, scale = noise.gaussian_scales()
-    check_sigma_only(noise, objects, curves)
-    check_not_both_exact(objects, curves)
-    return mixture_log_match(
-        objects.values, objects.sigma, curves.values, shared_row(curves.sigma), log_share, scale
-    )
+class MixtureOfWidths(ABC):
+    """All methods of a noise model from its widths: a subclass says `gaussian_scales` and nothing else."""
 
+    @abstractmethod
+    def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
+        """Return (S,) log shares and (S,) factors on sigma; the shares sum to one."""
 
-def scales_log_mixture(
-    noise: ScaleMixture,
-    objects: Measurements,
-    curves: Measurements,
-    *,
-    log_weights: FloatArray | None,
-    skip: IntArray | None,
-    n_threads: int,
-) -> FloatArray:
-    """Return (n,): `badac.noise.model.log_mixture` through the mixture kernel."""
-    log_share, scale = noise.gaussian_scales()
-    check_sigma_only(noise, objects, curves)
-    check_not_both_exact(objects, curves)
-    return mixture_logsumexp(
-        objects.values,
-        objects.sigma,
-        curves.values,
-        shared_row(curves.sigma),
-        log_share,
-        scale,
-        log_weights=log_weights,
-        skip=skip,
-        n_threads=n_threads,
-    )
+    def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
+        log_share, scale = self.gaussian_scales()
+        check_sigma_only(self, objects, curves)
+        check_not_both_exact(objects, curves)
+        return mixture_log_match(pairs_of(objects, curves), log_share, scale)
 
+    def log_mixture(
+        self,
+        objects: Measurements,
+        curves: Measurements,
+        *,
+        log_weights: FloatArray | None = None,
+        skip: IntArray | None = None,
+        n_threads: int = 1,
+    ) -> FloatArray:
+        """Return (n,): as `badac.noise.model.log_mixture`, through the mixture kernel."""
+        log_share, scale = self.gaussian_scales()
+        check_sigma_only(self, objects, curves)
+        check_not_both_exact(objects, curves)
+        pairs = pairs_of(objects, curves).weighed(log_weights, skip)
+        return mixture_logsumexp(pairs, log_share, scale, n_threads=n_threads)
 
-def scales_given_truth(noise: ScaleMixture, objects: Measurements, truth: FloatArray) -> FloatArray:
-    """Return (n, k): the log density of objects around true curves (k, m) or (n, k, m)."""
-    log_share, scale = noise.gaussian_scales()
-    check_sigma_only(noise, objects)
-    return sum_around_truth(
-        objects, truth, lambda value, centre, sigma: log_density(value - centre, sigma, log_share, scale)
-    )
+    def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
+        """Return (n, m): noisy values, each point with a width of its own."""
+        log_share, scale = self.gaussian_scales()
+        which = rng.choice(len(scale), size=truth.shape, p=np.exp(log_share - logsumexp(log_share)))
+        sigma = np.where(like.observed, like.sigma, 0.0)
+        noisy = truth + sigma * scale[which] * rng.standard_normal(truth.shape)
+        return np.where(like.observed, noisy, np.nan)
+
+    def log_given_truth(self, objects: Measurements, truth: FloatArray) -> FloatArray:
+        log_share, scale = self.gaussian_scales()
+        check_sigma_only(self, objects)
+        return sum_around_truth(
+            objects, truth, lambda value, centre, sigma: log_density(value - centre, sigma, log_share, scale)
+        )
 
 
 def check_sigma_only(noise: object, objects: Measurements, curves: Measurements | None = None) -> None:
@@ -78,19 +80,6 @@ def check_sigma_only(noise: object, objects: Measurements, curves: Measurements 
                 f"{type(noise).__name__} noise takes the errors of the points as independent, but the {role} have a "
                 "`covariance`. Give `sigma`, or use noise='gaussian' for correlated errors."
             )
-
-
-def draw_scales(
-    truth: FloatArray,
-    like: Measurements,
-    log_share: FloatArray,
-    scale: FloatArray,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return (n, m): noisy values, each point with a width of its own."""
-    which = rng.choice(len(scale), size=truth.shape, p=np.exp(log_share - logsumexp(log_share)))
-    sigma = np.where(like.observed, like.sigma, 0.0)
-    return np.where(like.observed, truth + sigma * scale[which] * rng.standard_normal(truth.shape), np.nan)
 
 
 def log_density(

@@ -22,7 +22,7 @@ from badac.classes.model import FloatArray
 from badac.classes.population.rank import choose_rank
 from badac.data.measurements import Measurements, concatenate
 from badac.noise import AutoNoise, Gaussian, Noise, is_open
-from badac.noise.model import AddedCovariance, NoiseChoice
+from badac.noise.model import AddedCovariance, OpenFamily
 from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise, orthonormal_polynomials
 from badac.noise_learning.residual_covariance import fit_correlated_residuals
 from badac.training import TrainingScales
@@ -104,7 +104,7 @@ def compare_families(
     *,
     ordered: bool | None = None,
     families: tuple[str, ...] | None = None,
-    choice: NoiseChoice | None = None,
+    choice: OpenFamily | None = None,
 ) -> Comparison:
     """Compare noise families on training objects (n, m) of classes label (n,), 0 to K-1.
 
@@ -114,7 +114,7 @@ def compare_families(
         Whether the points have an order, as times or wavelengths do; by default, whether they have coordinates.
     families : names of families, optional
         All of the choice if not given. Those that add a covariance are left out where points have no order.
-    choice : NoiseChoice, optional
+    choice : OpenFamily, optional
         What there is to choose from; `badac.noise.AutoNoise` if not given.
     """
     ordered = is_ordered(training) if ordered is None else ordered

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.noise import Correlated, Gaussian, Noise, PerClass, is_open
-from badac.noise.model import AddedCovariance, LearnableNoise, NoiseChoice, check_values, needs_error_bars
+from badac.noise.model import AddedCovariance, LearnableNoise, OpenFamily, check_values, needs_error_bars
 from badac.noise_learning.families import compare_families, fit_class, is_sure
 from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise
 from badac.noise_learning.residual_covariance import added_covariance
@@ -48,7 +48,7 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
     if not is_open(noise):
         return noise
     if training.own_points:
-        if isinstance(noise, NoiseChoice):
+        if isinstance(noise, OpenFamily):
             return Gaussian()
         raise ValueError(
             f"{noise!r} leaves parameters open that are learned point by point, and these objects have points of their own "
@@ -62,7 +62,7 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
             f"{noise!r} leaves parameters open that are learned by comparing scatter with `sigma`: got {training!r}. Give "
             "`sigma`, or the parameters."
         )
-    if isinstance(noise, NoiseChoice):
+    if isinstance(noise, OpenFamily):
         comparison = compare_families(training, label, rng, choice=noise)
         if comparison.best == "correlated":
             return learn_covariance(training, label, rng, comparison.basis)

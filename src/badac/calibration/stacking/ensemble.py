@@ -10,24 +10,57 @@ trees (`badac.calibration.stacking.trees`) describe no class at all, only what t
 
 Probabilities follow the stack if, and only if, left-out objects gain by it; the score of an anomaly is a rank among the same
 left-out objects (`badac.calibration.null_distribution`) wherever there is a stack. Objects with points of their own are brought
-to a common grid for it (`badac.calibration.stacking.gridded`). ``log_evidence`` stays what it is, log P(d | class) under the
+to a common grid for it (`Gridded`, `badac.data.gridding`). ``log_evidence`` stays what it is, log P(d | class) under the
 class models. `badac.calibration.stacking.learning` says when a stack is learned, and how.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from badac.calibration.coarsening import FloatArray, relative_noise
 from badac.calibration.null_distribution import Nonconformity
-from badac.calibration.stacking.base_models import BaseModels, BaseOutputs
-from badac.calibration.stacking.gridded import Gridded
+from badac.calibration.stacking.base_models import BaseModels, BaseOutputs, learn_each
 from badac.calibration.stacking.weights import Stacking
+from badac.classes.model import ClassModel
+from badac.classes.population.population import Population
+from badac.data.gridding import Grid
 from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
 from badac.registry import registered
+from badac.training import TrainingScales, TrainingSet
+
+
+@registered("part")
+@dataclass(frozen=True, eq=False)
+class Gridded:
+    """A common grid for objects with points of their own, where base models that need columns can take them.
+
+    The class models see every point where it is; the stack has populations on the grid in their place.
+
+    Attributes
+    ----------
+    grid : Grid
+    models : k of ClassModel
+        Populations on the grid.
+    scales : TrainingScales
+        Of all training objects on the grid.
+    """
+
+    grid: Grid
+    models: tuple[ClassModel, ...]
+    scales: TrainingScales
+
+
+def on_a_grid(training: TrainingSet) -> tuple[Gridded, TrainingSet]:
+    """Return a grid for the training objects (n, m) with the classes on it, and the objects there (n, cells)."""
+    grid = Grid.of(training.objects)
+    objects = grid.apply(training.objects)
+    there = replace(training, objects=objects, scales=TrainingScales.of(objects))
+    models = tuple(learn_each([Population()] * training.n_classes, there))
+    return Gridded(grid, models, there.scales), there
 
 
 @registered("part", version=2)

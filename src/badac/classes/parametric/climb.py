@@ -19,9 +19,9 @@ from badac.data.validation import IntArray
 LogLikelihood = Callable[[IntArray, FloatArray], FloatArray]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-_CLIMBS = 30
-_STEP = 0.1
-_DAMPINGS = (1.0, 1e2, 1e4)
+_CLIMBS = 30  # at most: an object stops at its top
+_STEP = 0.1  # of the differences, in widths of the top: their error is of second order, a hundredth
+_DAMPINGS = (1.0, 1e2, 1e4)  # tried at once, since one call for three points costs little more than for one
 
 
 def climb(log_likelihood: LogLikelihood, rows: IntArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -33,11 +33,11 @@ _ROUNDS = 12  # of tempering at most: each object stops by itself
 # Of the last points, in units of the proposal: a little wider than it, and twice so for what is not Gaussian.
 _WIDTHS = (1.1, 2.2)
 _FAR = 1e4  # no prior puts anything beyond
-# Another peak: a thousandth of the evidence further than five widths from all proposals.
+# Another peak: a thousandth of the evidence further than five widths (squared: _NEAR) from all proposals.
 _PEAKS = 4
 _MISSED = 1e-3
-_WIDE = 3.0
 _NEAR = 25.0
+_WIDE = 3.0  # times the prior: where some points look for peaks that its own points miss
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,9 +33,9 @@ from badac.registry import registered
 from badac.threads import over_blocks
 from badac.training import TrainingScales
 
-_NUMBERS_PER_BLOCK = 1 << 23
-_LEAST_SIZE = 50.0
-_DRAWS = 8192
+_NUMBERS_PER_BLOCK = 1 << 23  # block size: 64 MiB of doubles
+_LEAST_SIZE = 50.0  # effective points: the evidence is then known to 1 / sqrt(50) = 0.14 nats
+_DRAWS = 8192  # by cost, and stated in the documentation
 
 
 class LowSampleSizeWarning(UserWarning):

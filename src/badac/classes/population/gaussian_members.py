@@ -27,12 +27,13 @@ from badac.latent.shape import is_better
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture
 from badac.training import TrainingScales
 
+# Of widths and factors in turn, with EM steps between; the last ones begin near the end.
 _ROUNDS = 4
 _LAST_ROUNDS = 2
 _STEPS = 3
-_MORE = 3
-_TO_BEGIN_WITH = 2400
-_WIDEST_START = 10.0
+_MORE = 3  # factors than seem needed: bad points must not explain away those that are missing
+_TO_BEGIN_WITH = 2400  # members, as many as the shape is chosen with
+_WIDEST_START = 10.0  # times sigma: beyond, a width is rarer than one in a hundred
 
 
 def as_gaussian(

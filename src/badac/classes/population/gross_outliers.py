@@ -19,10 +19,10 @@ from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
 
-_FAR = 1000.0
-_SHARE = 0.01
-_LEAST = 4
-_FOR_A_MIDDLE = 600
+_FAR = 1000.0  # spreads: a slipped decimal point or a code, no tail of anything
+_SHARE = 0.01  # of a point's values: more are a population
+_LEAST = 4  # members: a median needs some
+_FOR_A_MIDDLE = 600  # members tell a median to a twentieth of the spread
 
 
 def gross_outliers(members: Measurements) -> BoolArray | None:

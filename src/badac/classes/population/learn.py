@@ -20,9 +20,8 @@ from badac.training import TrainingScales
 
 # A broad component as heavy as one member more: rare, not impossible.
 _BROAD_WIDTH = 3.0
-MEMBERS_TO_START_FROM = 20_000
-# Of the EM over all members.
-STEPS = 5
+MEMBERS_TO_START_FROM = 20_000  # for moments and density; what one machine holds of each class of a survey
+STEPS = 5  # of the EM over all members, which starts from the moments, next to the end
 
 
 @dataclass(frozen=True, eq=False)

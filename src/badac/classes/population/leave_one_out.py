@@ -21,9 +21,11 @@ from badac.latent.factor import Factor
 from badac.latent.likelihood import LatentLikelihood, blocks, products, weighted_residuals
 from badac.training import TrainingScales
 
+# Members up to which the class is learned again without each of five parts; above, a member's part in it is below one in
+# 400, and first order is enough (tests/classes/test_population.py compares it with new objects).
 _FOLDS = 5
 _SMALL = 400
-_TO_WEIGH_WITH = 1000
+_TO_WEIGH_WITH = 1000  # members: they tell a share of one in a hundred to a third of itself
 
 
 def leave_one_out(

@@ -16,11 +16,12 @@ from badac.latent.shape import Shape, choose_shape
 from badac.registry import registered
 from badac.training import TrainingScales
 
+# By cost; a third of them is held out.
 _MEMBERS_TO_CHOOSE_RANK_WITH = 4000
 _MEMBERS_TO_CHOOSE_WITH = 2400
 # A bent population needs directions that a Gaussian one does not miss.
 _MORE_FACTORS = (0, 2, 4)
-_FORGIVEN = 0.02
+_FORGIVEN = 0.02  # nats that a richer model may lose among the few it was chosen with
 
 
 @registered("part")

@@ -86,8 +86,9 @@ class Population:
         Of mean, factors and the root of psi: 1 unless the squares of the values are beyond a float.
     """
 
-    # A covariance that all members share is learned with the factors, not added.
     takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+    # A covariance that all members share is learned with the factors, not added.
+    learns_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.COVARIANCE})
 
     rank: int | None = None
     shape: str = "auto"
@@ -176,9 +177,11 @@ class Population:
         evidence = fitted.leave_one_out() - log_jacobian(members, unit)
         return replace(fitted, unit=unit, member_evidence=evidence)
 
-    def latent(self, objects: Measurements) -> LatentLikelihood:
+    def latent(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the class's latent space."""
-        return latent_likelihood(in_units(objects, self.unit), self.factor, self.noise)
+        return latent_likelihood(
+            in_units(objects, self.unit), self.factor, self.noise, self.density, n_threads=n_threads
+        )
 
     @property
     def factor(self) -> Factor:

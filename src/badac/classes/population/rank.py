@@ -16,9 +16,11 @@ from badac.latent.moments import Spectrum
 from badac.latent.shape import is_better
 from badac.training import TrainingScales
 
-MAX_RANK = 30
-_PATIENCE = 3  # ranks that do not gain before the search ends: a pair of factors may gain only together
-_REPEATED = 0.1
+MAX_RANK = 30  # by cost: the latent kernels grow as the cube
+_PATIENCE = 3  # ranks in a row that gain nothing end the search
+_REPEATED = (
+    0.1  # of the variance of all training objects: a third of their spread, so that the point still counts
+)
 # Variances to try, in units of that of all training objects; with so many factors, before their number is known.
 _FLOORS = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1)
 _RANK_OF_FLOOR = 5

@@ -21,7 +21,7 @@ from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.training import TrainingScales
 
-_MOST_FACTORS = 12
+_MOST_FACTORS = 12  # by cost: what more axes have beyond the common part stays in psi
 
 
 @dataclass(frozen=True, eq=False)

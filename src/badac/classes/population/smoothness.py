@@ -19,6 +19,7 @@ from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor
 
+# None, then by factors of ten; falling evidence ends the search.
 PENALTIES = (0.0, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5)
 
 

@@ -25,11 +25,12 @@ from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
 
+# In units of the variance of all training objects: from nothing to all of it, about a factor of three apart.
 WIDTHS = (0.0, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 _WIDE = WIDTHS.index(0.3)
 _SCREEN = [0, WIDTHS.index(1e-2), WIDTHS.index(0.1)]
-_FEW = 400
-_LARGEST_GAIN = 20.0
+_FEW = 400  # members that have not yet shown all that a class can do
+_LARGEST_GAIN = 20.0  # nats: beyond, a member is impossible, however much so
 
 
 @registered("part")

@@ -32,13 +32,14 @@ from badac.latent.shape import is_better
 from badac.registry import registered
 from badac.training import TrainingScales
 
-LEAST_GAP = 15.0
+LEAST_GAP = 15.0  # nats: 300 members of classes without a gap show up to 10 (docs/learning_on.md)
+# By cost: every size is learned from several starts in every fold.
 _MOST_COMPONENTS = 12
-_MEMBERS_PER_COMPONENT = 8
 _FOLDS = 5
 _STARTS, _FINAL_STARTS = 3, 6
-_PATIENCE = 3
 _MEMBERS_TO_LEARN_FROM = 2000
+_PATIENCE = 3  # sizes in a row that gain nothing end the search
+_MEMBERS_PER_COMPONENT = 8  # fewer do not tell a covariance
 # A class that needs more directions is told apart by the strongest: the cost grows as their cube.
 _MOST_DIRECTIONS = 12
 

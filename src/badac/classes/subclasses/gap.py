@@ -20,8 +20,9 @@ from badac.classes.model import FloatArray
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, logsumexp_rows
 
-_WIDEST, _NARROWEST = 0.15, 0.06
-_BEYOND = 3.0
+_WIDEST, _NARROWEST = 0.15, 0.06  # steps of the bridge: seven to seventeen stand between the two
+_BEYOND = 3.0  # standard deviations of the two groups
+# Of the EM for the weights: at most, and nats of all members together; a gap counts from 15.
 _STEPS = 60
 _SETTLED = 0.01
 

@@ -58,6 +58,7 @@ class Subclasses:
     """
 
     takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
+    learns_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.COVARIANCE})
 
     part: str = "population"
     least_gap: float = LEAST_GAP
