@@ -29,6 +29,7 @@ from badac.classes import (
 from badac.classes.imputed import Imputed
 from badac.classes.pointwise import Pointwise
 from badac.noise import Gaussian, Noise, Outliers, Poisson
+from badac.nuisance import Calibration
 
 THREADS = 3
 AT = np.linspace(0.0, 1.0, 12)
@@ -97,6 +98,8 @@ CASES: dict[str, tuple[ClassModel, Noise, Any]] = {
     "subclasses": (Subclasses(), Gaussian(), curves),
     "linear model": (LinearModel(line, [0, 0], [3, 3]), Gaussian(), curves),
     "linear model, outliers": (LinearModel(line, [0, 0], [3, 3]), Outliers(0.1, 5.0), curves),
+    "calibrated template": (Calibration(0.1, 0.1, of=Template()), Gaussian(), curves),
+    "calibrated population": (Calibration(0.1, 0.1, of=Population(rank=1)), Gaussian(), curves),
 }
 # Without a kernel of their own: here NumPy's blocks are what is shared out.
 BLOCKS: dict[str, tuple[ClassModel, Noise, Any]] = {
@@ -112,6 +115,7 @@ BLOCKS: dict[str, tuple[ClassModel, Noise, Any]] = {
         lambda n, seed: curves(n, seed, own=True),
     ),
     "parametric": (Parametric(wave, [norm(5, 1)], n_prior=64, n_refined=64), Gaussian(), curves),
+    "calibrated instances": (Calibration(0.1, 0.1, of=Instances()), Gaussian(), curves),
     "parametric, sampler": (
         Parametric(wave, lambda n, rng: rng.normal(5, 1, (n, 1))),
         Gaussian(),
@@ -138,8 +142,13 @@ def test_kernels_get_the_threads(case: str) -> None:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("latent.likelihood._NUMBERS", "latent.process._NUMBERS", "latent.kernel_density._PAIRS"):
-        monkeypatch.setattr(f"badac.{module}_PER_BLOCK", 256)
+    for module in (
+        "likelihood._NUMBERS",
+        "process._NUMBERS",
+        "gain_offset._NUMBERS",
+        "kernel_density._PAIRS",
+    ):
+        monkeypatch.setattr(f"badac.latent.{module}_PER_BLOCK", 256)
     monkeypatch.setattr("badac.classes.parametric.parametric._NUMBERS_PER_BLOCK", 1 << 14)
 
 

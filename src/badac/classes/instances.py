@@ -20,7 +20,7 @@ from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_objects
 from badac.data.measurements import Measurements
 from badac.data.validation import is_number
-from badac.latent.gain_offset import curves_log_evidence
+from badac.latent.gain_offset import GainOffset, curves_log_evidence
 from badac.noise.gaussian import with_one_width
 from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of
 from badac.noise.model import Noise, log_mixture, needs_sigma
@@ -110,14 +110,16 @@ class Instances:
         mean = self.curves.values.mean(axis=0)
         return mean[:, None], (self.curves.sigma**2).mean(axis=0)
 
-    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray | None:
+    def calibrated_log_evidence(
+        self, objects: Measurements, widths: GainOffset, *, n_threads: int = 1
+    ) -> FloatArray | None:
         assert self.noise is not None and self.curves is not None, "fit first"
         if kind_of(self.noise) is not NoiseKind.GAUSSIAN:
             return None
         scaled, curves = (with_one_width(side, self.noise) for side in (objects, self.curves))
         if scaled.covariance is not None or curves.covariance is not None:
             return None
-        return curves_log_evidence(scaled, curves, gain, offset)
+        return curves_log_evidence(scaled, curves, widths, n_threads=n_threads)
 
 
 def leave_one_out(

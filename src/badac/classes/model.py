@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from badac.data.measurements import Measurements
 from badac.latent.class_summary import ClassSummary
+from badac.latent.gain_offset import GainOffset
 from badac.latent.process_summary import ProcessSummary
 from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of, name_of
 from badac.noise.model import Noise
@@ -136,7 +137,9 @@ class MovableClass(Protocol):
 class CalibratedClass(Protocol):
     """A class that integrates out an unknown gain and offset of each object faster than object by object."""
 
-    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray | None:
+    def calibrated_log_evidence(
+        self, objects: Measurements, widths: GainOffset, *, n_threads: int = 1
+    ) -> FloatArray | None:
         """Return (n,): log P(object | class) with ``d = (1 + gain g) y + offset o``, g, o ~ N(0, 1); None if it cannot."""
 
 

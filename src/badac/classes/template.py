@@ -22,7 +22,7 @@ from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.rank import repeated
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, with_prior_member
-from badac.latent.gain_offset import curve_log_evidence
+from badac.latent.gain_offset import GainOffset, curve_log_evidence
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood
 from badac.latent.likelihood import log_determinant
 from badac.latent.moments import population_variance, seen_clearly
@@ -135,10 +135,13 @@ class Template:
         assert self.mean is not None and self.width is not None, "fit first"
         return self.mean[:, None], self.width**2
 
-    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray:
+    def calibrated_log_evidence(
+        self, objects: Measurements, widths: GainOffset, *, n_threads: int = 1
+    ) -> FloatArray:
         assert self.mean is not None and self.error is not None and self.width is not None, "fit first"
         objects = with_covariance_of(self.noise, objects)
-        return curve_log_evidence(objects, self.mean, self.error**2 + self.width**2, self.noise, gain, offset)
+        psi = self.error**2 + self.width**2
+        return curve_log_evidence(objects, self.mean, psi, self.noise, widths, n_threads=n_threads)
 
 
 def combine(

@@ -16,6 +16,8 @@ what they were.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from badac._kernels.latent import pack, unpack
@@ -28,6 +30,7 @@ from badac.latent.marginalise import marginalise
 from badac.latent.mixture import logsumexp_rows
 from badac.latent.nodes import groups, log_average, normal_nodes
 from badac.noise.model import Noise
+from badac.threads import over_blocks
 from badac.training import FloatArray
 
 # Below this a gain leaves nothing of the object to be divided by it.
@@ -36,6 +39,13 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 _NUMBERS_PER_BLOCK = 1 << 21  # block size
 # Of a gain before the object is seen, in its own standard deviations: from -5 to 5.
 _SPAN = 10.0
+
+
+class GainOffset(NamedTuple):
+    """Standard deviations of the gains around 1 and of the offsets around 0, before an object is seen."""
+
+    gain: float
+    offset: float
 
 
 def corrected(objects: Measurements, gain: FloatArray, offset: FloatArray) -> Measurements:
@@ -58,28 +68,33 @@ def factor_log_evidence(
     factor: Factor,
     density: LatentDensity,
     noise: Noise | None,
-    gain: float,
-    offset: float,
+    widths: GainOffset,
+    *,
+    n_threads: int = 1,
 ) -> FloatArray:
     """Return (n,): log evidence under a factor model with a density of the latent positions."""
+    gain, offset = widths
     psi = (1.0 + gain**2) * factor.psi
     columns = [np.full(len(psi), offset)] if offset else []
     if gain:
         columns.append(gain * factor.mean)
     wide = Factor(factor.mean, np.column_stack([*columns, factor.factors]), psi)
-    latent = marginalise(latent_likelihood(objects, wide, noise), 1 if offset else 0)
+    every = latent_likelihood(objects, wide, noise, n_threads=n_threads)
+    latent = marginalise(every, 1 if offset else 0)
     if not gain:
-        return density.log_evidence(latent)
+        return density.log_evidence(latent, n_threads=n_threads)
     # How well an object knows its gain: the squared curve in units of the noise.
     power = factor.mean**2 + (factor.factors**2).sum(axis=1)
     known = gain**2 * (weigh(objects, factor.mean, psi)[0] @ power)
     out = np.empty(objects.n_objects)
     for rows, count in groups(_SPAN * np.sqrt(1.0 + known)):
-        out[rows] = _over_gains(latent[rows], density, gain, count)
+        out[rows] = _over_gains(latent[rows], density, gain, count, n_threads)
     return out
 
 
-def _over_gains(latent: LatentLikelihood, density: LatentDensity, gain: float, count: int) -> FloatArray:
+def _over_gains(
+    latent: LatentLikelihood, density: LatentDensity, gain: float, count: int, n_threads: int
+) -> FloatArray:
     full = unpack(latent.precision)
     own, inner = full[:, 0, 0], pack(full[:, 1:, 1:])
     nodes, log_weights = normal_nodes(count)
@@ -89,7 +104,8 @@ def _over_gains(latent: LatentLikelihood, density: LatentDensity, gain: float, c
         scale = 1.0 + gain * x
         offset = latent.offset - 2.0 * latent.shift[:, 0] * x + own * x**2
         shift = scale * (latent.shift[:, 1:] - full[:, 1:, 0] * x)
-        terms.append(density.log_evidence(LatentLikelihood(scale**2 * inner, shift, offset)))
+        part = LatentLikelihood(scale**2 * inner, shift, offset)
+        terms.append(density.log_evidence(part, n_threads=n_threads))
     return log_average(terms, log_weights[usable])
 
 
@@ -98,10 +114,12 @@ def curve_log_evidence(
     mean: FloatArray,
     psi: FloatArray,
     noise: Noise | None,
-    gain: float,
-    offset: float,
+    widths: GainOffset,
+    *,
+    n_threads: int = 1,
 ) -> FloatArray:
     """Return (n,): log evidence around one curve (m,) with variances (m,), summed over gains of corrected objects."""
+    gain, offset = widths
     known = gain**2 * (weigh(objects, mean, psi)[0] @ mean**2)
     out = np.empty(objects.n_objects)
     for rows, count in groups(_SPAN * np.sqrt(1.0 + known)) if gain else [(slice(None), 1)]:
@@ -112,26 +130,31 @@ def curve_log_evidence(
         for scale in 1.0 + gain * nodes[usable]:
             ones = np.ones(some.n_objects)
             one = Factor(mean, offset / scale * np.ones((psi.size, 1)), psi)
-            latent = latent_likelihood(corrected(some, scale * ones, 0.0 * ones), one, noise)
-            terms.append(latent.gaussian_log_evidence() - points * np.log(scale))
+            moved = corrected(some, scale * ones, 0.0 * ones)
+            latent = latent_likelihood(moved, one, noise, n_threads=n_threads)
+            terms.append(latent.gaussian_log_evidence(n_threads=n_threads) - points * np.log(scale))
         out[rows] = log_average(terms, log_weights[usable])
     return out
 
 
 def curves_log_evidence(
-    objects: Measurements, curves: Measurements, gain: float, offset: float
+    objects: Measurements, curves: Measurements, widths: GainOffset, *, n_threads: int = 1
 ) -> FloatArray:
     """Return (n,): log of the mean match of each object (n, m) with the curves (k, m), gain and offset integrated out."""
     n, k = objects.n_objects, curves.n_objects
     out = np.empty(n)
     step = max(1, _NUMBERS_PER_BLOCK // (k * objects.n_points))
-    for start in range(0, n, step):
+
+    def work(start: int, _: int) -> None:
         block = slice(start, start + step)
-        out[block] = logsumexp_rows(_log_match(objects[block], curves, gain, offset)) - np.log(k)
+        out[block] = logsumexp_rows(_log_match(objects[block], curves, widths)) - np.log(k)
+
+    over_blocks(work, range(0, n, step), n_threads)
     return out
 
 
-def _log_match(objects: Measurements, curves: Measurements, gain: float, offset: float) -> FloatArray:
+def _log_match(objects: Measurements, curves: Measurements, widths: GainOffset) -> FloatArray:
+    gain, offset = widths
     seen = objects.observed[:, None, :]
     variance = np.where(seen, objects.sigma[:, None, :], 1.0) ** 2 + (1.0 + gain**2) * curves.sigma**2
     if not (variance > 0).all():

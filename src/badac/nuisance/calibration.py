@@ -18,7 +18,7 @@ from badac.classes.model import CalibratedClass, ClassModel, FloatArray, Movable
 from badac.classes.parametric.importance import integrate
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray, is_number
-from badac.latent.gain_offset import SMALLEST_GAIN, corrected
+from badac.latent.gain_offset import SMALLEST_GAIN, GainOffset, corrected
 from badac.noise.model import LinkedNoise, Noise
 from badac.nuisance.model import left_out
 from badac.registry import registered
@@ -119,7 +119,8 @@ class Calibration:
         if self.idle:
             return model.log_evidence(objects, n_threads=n_threads)
         if isinstance(model, CalibratedClass):
-            found = model.calibrated_log_evidence(objects, self.gain, self.offset)
+            widths = GainOffset(self.gain, self.offset)
+            found = model.calibrated_log_evidence(objects, widths, n_threads=n_threads)
             if found is not None:
                 return found
         return self._by_correction(model, objects, n_threads)

@@ -26,6 +26,7 @@ from badac.classes.parametric.importance import Integral, integrate
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.basis import coordinates
+from badac.latent.gain_offset import GainOffset
 from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of
 from badac.noise.known_truth import check_has_likelihood, log_likelihood
 from badac.noise.model import Noise
@@ -150,7 +151,9 @@ class Parametric:
         assert self.members is not None, "fit first"
         return self.log_evidence(self.members, n_threads=n_threads)
 
-    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray | None:
+    def calibrated_log_evidence(
+        self, objects: Measurements, widths: GainOffset, *, n_threads: int = 1
+    ) -> FloatArray | None:
         """With gain and offset as two more parameters; None with a sampler, which knows no others."""
         if callable(self.prior):
             return None
@@ -160,8 +163,9 @@ class Parametric:
             return np.asarray(theta[-2] * function(theta[:-2], at) + theta[-1])
 
         # A width of zero is a distribution as good as none: a hair instead.
-        prior = (*self.prior, norm(1.0, max(gain, 1e-12)), norm(0.0, max(offset, 1e-12)))
-        return replace(self, function=calibrated, prior=prior).log_evidence(objects)
+        gain, offset = (max(width, 1e-12) for width in widths)
+        prior = (*self.prior, norm(1.0, gain), norm(0.0, offset))
+        return replace(self, function=calibrated, prior=prior).log_evidence(objects, n_threads=n_threads)
 
     def integral(self, objects: Measurements, *, n_threads: int = 1) -> Integral:
         """Return log evidence and effective sample size of each object, and where its ``z`` lies.

@@ -37,7 +37,7 @@ from badac.data.units import in_units, log_jacobian, unit_of
 from badac.latent.class_summary import ClassSummary
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
-from badac.latent.gain_offset import factor_log_evidence
+from badac.latent.gain_offset import GainOffset, factor_log_evidence
 from badac.latent.gaussian_approximation import (
     gaussian_approximation,
     is_plain,
@@ -227,16 +227,19 @@ class Population:
         factor = self.factor
         return np.column_stack([factor.mean, factor.factors]), factor.psi
 
-    def calibrated_log_evidence(self, objects: Measurements, gain: float, offset: float) -> FloatArray:
+    def calibrated_log_evidence(
+        self, objects: Measurements, widths: GainOffset, *, n_threads: int = 1
+    ) -> FloatArray:
         assert self.density is not None and self.tails is not None, "fit first"
-        own = in_units(objects, self.unit)
-        widths = [
+        own, factor = in_units(objects, self.unit), self.factor
+        scaled = GainOffset(widths.gain, widths.offset / self.unit)
+        columns = [
             factor_log_evidence(
-                own, self.factor.widened(extra), self.density, self.noise, gain, offset / self.unit
+                own, factor.widened(extra), self.density, self.noise, scaled, n_threads=n_threads
             )
             for extra in self.tails.variances
         ]
-        evidence = self.tails.combine(np.column_stack(widths))
+        evidence = self.tails.combine(np.column_stack(columns))
         return evidence if self.unit == 1.0 else evidence - log_jacobian(objects, self.unit)
 
     def reconstruct(self, objects: Measurements) -> Measurements:
