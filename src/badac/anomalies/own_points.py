@@ -68,7 +68,8 @@ class OwnPoints:
     @classmethod
     def of(cls, known: Known, rng: np.random.Generator) -> OwnPoints:
         """Describe the known classes."""
-        training, observed = known.training, known.training.observed
+        of_any = noise_of_class(known.noise, None)
+        training, observed = with_noise_scale(known.training, of_any), known.training.observed
         at, values = coordinates(training)[observed], training.values[observed]
         band = np.zeros(values.size, dtype=np.int64)
         if training.band is not None:
@@ -86,7 +87,7 @@ class OwnPoints:
             level,
             max(spread - noise, 0.01 * spread, 1e-12),
             int(np.median(observed.sum(axis=1))),
-            noise_of_class(known.noise, None),
+            of_any,
         )
 
     def bumps(self, bump: Bump) -> tuple[FloatArray, FloatArray]:
