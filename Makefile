@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 NATIVE := $(wildcard src/native/*) CMakeLists.txt pyproject.toml
 
-# The suite starts no threads of its own accord: one BLAS thread a process keeps timings and memory honest.
+# Two processes share the tests, file by file. One BLAS thread a process keeps timings and memory honest.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
@@ -46,7 +46,7 @@ docs: $(STAMP)
 	$(BIN)/mkdocs build --strict --quiet
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 clean:
 	rm -rf $(VENV) build demo paper-results

@@ -44,7 +44,7 @@ def test_the_score_keeps_its_meaning_beyond_four_thousand_objects() -> None:
 
 
 def test_the_score_keeps_its_meaning_below_sixty_objects() -> None:
-    objects, label = straying(60, 5, points=8)
+    objects, label = straying(65, 5, points=8)
     for n in (40, 59, 60):
         model = BADACClassifier(random_state=0).fit(objects[:n], label[:n])
         assert "rank among left-out training objects" in model.score_meaning_, n

@@ -82,6 +82,18 @@ def test_two_files_are_enough(tables, tmp_path):
     assert np.allclose(ranking["proba_falling"] + ranking["proba_rising"], 1.0, atol=1e-6)
 
 
+def test_options_about_the_training_are_not_dropped_without_a_word(tables, model, tmp_path):
+    command = [*RANK, str(model), str(tables / "new.csv"), "-o", str(tmp_path / "out")]
+    done = RUN.invoke(app, [*command, "--noise", "student", "--seed", "3"])
+    assert done.exit_code == 0, done.output
+    assert "--noise, --seed have no effect" in " ".join(done.stderr.split())
+    done = RUN.invoke(app, ["evaluate", str(model), str(tables / "train.csv"), "--folds", "2", "-j", "1"])
+    assert done.exit_code == 0, done.output
+    assert "--folds has no effect" in " ".join(done.stderr.split())
+    done = RUN.invoke(app, [*command, "--overwrite"])
+    assert "no effect" not in done.stderr
+
+
 def test_a_model_file_gives_the_same_ranking_in_small_batches_and_as_csv(tables, model, tmp_path):
     command = [*RANK, str(model), str(tables / "new.csv"), "-j", "1"]
     for name, extra in (("one", []), ("many", ["--batch", "7", "--format", "csv"])):

@@ -119,6 +119,13 @@ def test_what_is_no_table_is_left_alone() -> None:
     assert as_frame(frame) is frame
 
 
+def test_a_table_in_many_places_stays_there() -> None:
+    lazy = pytest.importorskip("dask.dataframe").from_pandas(
+        pandas.DataFrame({"a": [1.0], "a_err": [0.1]}), npartitions=1
+    )
+    assert as_frame(lazy) is lazy
+
+
 def test_the_index_reaches_the_objects(columns: dict[str, Any]) -> None:
     frame = pandas.DataFrame(columns).set_index("name")
     same(from_table(frame), columns)

@@ -15,6 +15,14 @@ def pairs(*names: str, pair: object = ()) -> list[str]:
 def test_capitals_separators_and_order_do_not_matter() -> None:
     assert pairs("G_ERR", "g", "Flux R", "Flux R error") == ["g with G_ERR", "Flux R with Flux R error"]
     assert pairs("g", "G", "g_err", "G_err") == ["g with g_err", "G with G_err"]
+    assert pairs("x_B_-10", "x_B_+10", "e_B_-10", "e_B_+10") == [
+        "x_B_-10 with e_B_-10",
+        "x_B_+10 with e_B_+10",
+    ]
+    assert pairs("raw_Fs", "raw_e_Fs", "raw_Fm", "raw_e_Fm") == [
+        "raw_Fs with raw_e_Fs",
+        "raw_Fm with raw_e_Fm",
+    ]
     assert pairs("flux+1", "flux-1", "flux-1_err", "flux+1_err") == [
         "flux+1 with flux+1_err",
         "flux-1 with flux-1_err",

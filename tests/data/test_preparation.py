@@ -167,7 +167,10 @@ def test_a_preparation_is_kept_as_plain_values() -> None:
 
 def test_a_hint_where_curves_repeat_or_fade(rng: np.random.Generator) -> None:
     repeating = from_long(stars(rng))
-    assert "4 of 4 objects looked at repeat" in hint(repeating) and "--find-period --fold" in hint(repeating)
+    assert "4 of 4 objects looked at repeat" in hint(repeating) and "(--period period --fold)" in hint(
+        repeating
+    )
+    assert "--find-period --fold" in hint(from_long(stars(rng).drop(columns="period")))
     assert "6 of 6 objects looked at rise and fade once" in hint(from_long(supernovae(rng)))
     bright = (
         supernovae(rng)

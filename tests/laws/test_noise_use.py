@@ -333,3 +333,26 @@ def test_a_wrapper_takes_what_it_wraps_takes(wrapper: Calibration | Shift) -> No
     fitted = wrapper.wrap(Instances().fit(members, noise, rng), members)
     under = wrapper.wrap(Instances().fit(members, Gaussian(), rng), members)
     assert np.abs(fitted.log_evidence(objects) - under.log_evidence(objects)).max() > 0.01
+
+
+@pytest.mark.parametrize("class_model", ["auto", "gp"])
+def test_a_factor_on_the_error_bars_is_used_for_irregular_objects_too(class_model: str) -> None:
+    rng = np.random.default_rng(4)
+    label, shape = np.arange(40) % 2, (40, 8)
+    at, band = np.sort(rng.uniform(0, 1, shape), axis=1), rng.integers(0, 2, shape)
+    values = label[:, None] + 0.5 * band + np.sin(6 * at) + 0.2 * rng.standard_normal(shape)
+
+    def objects(sigma: float) -> Measurements:
+        return Measurements(values, sigma, at=at, band=band)
+
+    doubled = BADACClassifier(class_model, noise=Gaussian(2.0), random_state=0).fit(objects(0.1), label)
+    # As a model too: the estimator has units of its own only where all is given in words.
+    plain = BADACClassifier(class_model, noise=Gaussian(), random_state=0).fit(objects(0.2), label)
+    np.testing.assert_allclose(
+        doubled.log_evidence(objects(0.1)), plain.log_evidence(objects(0.2)), rtol=1e-9
+    )
+    factors = [
+        model.anomaly_model_.log_bayes_factor(new)
+        for model, new in ((doubled, objects(0.1)), (plain, objects(0.2)))
+    ]
+    np.testing.assert_allclose(*factors, rtol=1e-9)

@@ -13,7 +13,7 @@ import badac
 from badac import BADACClassifier, Measurements, Stream
 from badac.simulate import experiment
 from badac.stream import step
-from badac.stream.new_class_prior import Alikeness, YoungClass, message
+from badac.stream.new_class_prior import Alikeness, ConjugateClass, message
 
 AT = np.linspace(0.0, 1.0, 30)
 KINDS = {
@@ -163,10 +163,10 @@ def test_classes_that_are_one_merge_by_evidence(model: BADACClassifier) -> None:
     stream = Stream(model)
     alike = stream.alike_
     waves, bumps = (alike.latent_likelihood(noisy(kind, 6, 70)) for kind in ("wave", "bump"))
-    halves = [YoungClass.of(alike, waves[:3]), YoungClass.of(alike, waves[3:])]
-    other = YoungClass.of(alike, bumps)
+    halves = [ConjugateClass.of(alike, waves[:3]), ConjugateClass.of(alike, waves[3:])]
+    other = ConjugateClass.of(alike, bumps)
 
-    def gain(a: YoungClass, b: YoungClass) -> float:
+    def gain(a: ConjugateClass, b: ConjugateClass) -> float:
         return a.plus(b).log_evidence_of_members() - a.log_evidence_of_members() - b.log_evidence_of_members()
 
     assert gain(*halves) > 5.0
@@ -188,7 +188,7 @@ def test_messages_add_up_to_the_evidence_of_dense_gaussians() -> None:
     values[1, 2] = np.nan
     objects = Measurements(values, rng.uniform(0.1, 0.5, (n, m)))
     latent = alike.latent_likelihood(objects)
-    members = YoungClass.of(alike, latent)
+    members = ConjugateClass.of(alike, latent)
     observed = objects.observed.ravel()
     for h in range(2):
         # One big Gaussian: the class's curve is common to all members, the rest is each one's own.

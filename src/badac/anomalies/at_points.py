@@ -94,7 +94,8 @@ class AtPoints:
     @classmethod
     def of(cls, known: Known, classes: tuple[ProcessSummary, ...]) -> AtPoints:
         """Take the scales from the training objects."""
-        training, observed = known.training, known.training.observed
+        noise_of_any = noise_of_class(known.noise, None)
+        training, observed = with_noise_scale(known.training, noise_of_any), known.training.observed
         at, values = coordinates(training)[observed], training.values[observed]
         band = np.zeros(values.size, dtype=np.int64)
         if training.band is not None:
@@ -110,8 +111,7 @@ class AtPoints:
         scales = Scales(even, float(level.mean()), variance, known.scales.centre, known.scales.scale)
         span = float(np.ptp(at)) if at.size else 0.0
         lower = float(at.min()) if at.size else 0.0
-        own = noise_of_class(known.noise, None)
-        return cls(classes, known.log_prior, scales, lower, span if span > 0 else 1.0, level, own)
+        return cls(classes, known.log_prior, scales, lower, span if span > 0 else 1.0, level, noise_of_any)
 
     def blocks(self, objects: Measurements) -> Iterator[tuple[IntArray, Block]]:
         for block in blocks(with_noise_scale(objects, self.noise), self.classes[0].process.basis):

@@ -5,7 +5,7 @@
 over the ``n_j`` members that were observed at the point, with the width ``h_j`` of a kernel density estimate; a broad prior
 member keeps what no member showed from being impossible. Points of one object are not independent, so its probabilities are
 far too sure, and it is no class model to use alone. But it is never misled by a Gaussian shape or by a missing neighbour, and
-one strange point cannot outvote the others: worth hearing among several opinions (`badac.calibration.stacking.ensemble`).
+one strange point cannot outvote the others: worth having among several base models (`badac.calibration.stacking.ensemble`).
 """
 
 from __future__ import annotations

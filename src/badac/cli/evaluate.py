@@ -23,11 +23,13 @@ from badac.cli.options import (
     load_model,
     read_labelled,
     roles,
+    say_what_is_not_used,
 )
 from badac.cli.speech import counting, plainly, step, tell
 
 
 def evaluate(
+    context: typer.Context,
     model: Annotated[
         Path,
         typer.Argument(
@@ -78,6 +80,7 @@ def evaluate(
                 )
             fitted = load_model(model)
             fitted.n_jobs = jobs
+            say_what_is_not_used(context, "column", "errors", "class_model", "noise", "folds", "seed")
             with counting(f"Judging {labelled.name}", 0, "objects") as done:
                 found = on_labelled(fitted, labelled, label, done=done)
         else:

@@ -130,6 +130,22 @@ def roles(columns: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
+def say_what_is_not_used(context: typer.Context, *names: str) -> None:
+    """Say which options about the training were given and have no effect, since a model has learned already."""
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in names
+        and getattr(context.get_parameter_source(parameter.name), "name", "") == "COMMANDLINE"
+    ]
+    if given:
+        note(
+            f"The model was learned already, so {', '.join(given)} {'has' if len(given) == 1 else 'have'} no effect: badac fit "
+            "takes what is about the training.",
+            warning=True,
+        )
+
+
 def typed(context: typer.Context) -> str:
     """Return the command line that is running, as the user gave it: what was left at its default is left out."""
     words = context.command_path.split()

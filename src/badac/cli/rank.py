@@ -26,6 +26,7 @@ from badac.cli.options import (
     load_model,
     read_labelled,
     roles,
+    say_what_is_not_used,
     typed,
 )
 from badac.cli.speech import counting, note, plainly, print_json, step, to_stdout, waiting
@@ -33,6 +34,19 @@ from badac.cli.workers import OnError, OnErrorChoice, Scheduler, Workers, keep_p
 
 if TYPE_CHECKING:
     from badac.job import Found
+
+
+TRAINING_OPTIONS = (
+    "label",
+    "column",
+    "errors",
+    "class_model",
+    "noise",
+    "anomaly_prior",
+    "folds",
+    "diagnose",
+    "seed",
+)
 
 
 class Form(StrEnum):
@@ -99,7 +113,7 @@ def rank(
 
     $ badac rank model.badac survey/ -o results --workers 8
 
-    With a model file, the options about the training (from --label to --seed) have no effect.
+    With a model file, the options about the training (from --label to --seed) have no effect, and are named if given.
     """
     with plainly():
         from badac.job import folder
@@ -116,6 +130,7 @@ def rank(
             with step(f"Loading {model.name}"):
                 fitted = load_model(model)
             fitted.n_jobs = jobs
+            say_what_is_not_used(context, *TRAINING_OPTIONS)
         else:
             training = read_labelled(model, label, chosen, errors.value, quiet=as_json)
             from badac.job import Settings, learn

@@ -38,7 +38,7 @@ class Mark:
     glued : bool
         Whether it may stand without a separator (``uerr``).
     place : {"any", "ends", "start"}
-        Where it may stand in the name.
+        Where it may stand in the name: anywhere, at its ends or as a word of its own, at its beginning.
     """
 
     text: str
@@ -149,7 +149,8 @@ def _readings(name: str) -> tuple[Reading, ...]:
         for stop in range(start + 1, min(start + _MOST_PIECES, len(pieces)) + 1):
             mark = _BY_TEXT.get("".join(pieces[start:stop]))
             if mark is not None:
-                for reading in _reading(mark, pieces[:start], pieces[stop:], glued=False):
+                alone = [*pieces[start:stop]] in by_word
+                for reading in _reading(mark, pieces[:start], pieces[stop:], glued=False, alone=alone):
                     found.setdefault((mark.text, reading.key), reading)
     # A piece of camel case and a word of capitals may both hide a mark.
     whole = ["".join(word) for word in by_word]
@@ -176,10 +177,11 @@ def _without(part: str, text: str) -> Iterator[tuple[list[str], list[str]]]:
         start = part.find(text, start + 1)
 
 
-def _reading(mark: Mark, before: list[str], after: list[str], *, glued: bool) -> Iterator[Reading]:
+def _reading(
+    mark: Mark, before: list[str], after: list[str], *, glued: bool, alone: bool = False
+) -> Iterator[Reading]:
     place = "start" if not before else ("end" if not after else "inside")
-    allowed = {"any": ("start", "inside", "end"), "ends": ("start", "end"), "start": ("start",)}[mark.place]
-    if place in allowed:
+    if mark.place == "any" or place == "start" or (mark.place == "ends" and (alone or place == "end")):
         yield Reading(mark, place, glued, "".join([*before, *after]))
 
 

@@ -40,6 +40,9 @@ def as_frame(table: Any) -> Any:
         return _from_xarray(table)
     if hasattr(table, "to_pandas") and hasattr(table, "column_names"):
         return table.to_pandas()
+    if hasattr(table, "__dask_graph__"):
+        # A table in many places is not brought into one without being asked.
+        return table
     if any(hasattr(table, name) for name in ("__dataframe__", "__arrow_c_stream__", "collect_schema")):
         return _from_narwhals(table)
     return table

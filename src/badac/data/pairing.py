@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any
 
 from badac.data.column_sorts import is_coordinate, plain_numbers
-from badac.data.error_marks import KINDS, Reading, readings, value_keys
+from badac.data.error_marks import KINDS, VALUE_MARKS, Reading, key_of, readings, value_keys
 from badac.data.losses import some
 
 _CONSISTENT = 2 / 3
@@ -108,7 +108,8 @@ class Pairing:
         which = f"Column {first!r}" if len(self.stray) == 1 else f"Columns {some(self.stray)}"
         return (
             f"{which} {looks}, but no value was found for {'it' if len(self.stray) == 1 else 'them'}. Say which "
-            f"with pair=[{hint!r}] (--pair; stars stand for what the names share: 'mag_*=err_*'), say that it is none with "
+            f"with pair=[{hint!r}] (badac.data.from_frame(table, pair=...), --pair; stars stand for what the names share: "
+            "'mag_*=err_*'), say that it is none with "
             f"pair=['={first}'], or drop it. Columns: {some(self.names)}."
         )
 
@@ -128,7 +129,7 @@ class _Candidate:
             -votes[self.reading.style],
             KINDS.index(mark.kind),
             not mark.sure,
-            _unlike(self.value, self.error),
+            _unlike(_bare(self.value, self.reading.key) if self.replaced else self.value, self.error),
         )
 
 
@@ -341,13 +342,22 @@ def _looks_like_error(name: str, styles: Counter[tuple[str, str, bool]]) -> bool
     return False
 
 
+def _bare(value: str, key: str) -> str:
+    """Return a value's name as it is written, without the mark whose absence leaves the key."""
+    for mark in sorted(VALUE_MARKS):
+        for found in re.finditer(mark, value, re.IGNORECASE):
+            rest = value[: found.start()] + value[found.end() :]
+            if key_of(rest) == key:
+                return rest
+    return value
+
+
 def _unlike(value: str, error: str) -> int:
-    """How the names differ beyond the mark: 0 not at all, 1 in separators, 2 in capitals."""
-    if _is_within(value, error):
-        return 0
-    return 1 if _is_within(re.sub(r"[\W_]", "", value), error) else 2
-
-
-def _is_within(short: str, long: str) -> bool:
-    letters = iter(long)
-    return all(letter in letters for letter in short)
+    """How many characters of the value's name the error's lacks, in order: signs, separators and capitals tell names apart."""
+    common = [0] * (len(error) + 1)
+    for letter in value:
+        before = 0
+        for place, other in enumerate(error, 1):
+            longest = before + 1 if letter == other else max(common[place], common[place - 1])
+            before, common[place] = common[place], longest
+    return len(value) - common[-1]

@@ -31,6 +31,9 @@ _PERIOD_NAMES = ("period", "per", "periods", "period_days", "best_period", "p")
 _DAYS = ("mjd", "jd", "hjd", "bjd", "hmjd", "midpointmjdtai", "midpointtai", "expmidptmjd", "obsmjd")
 _SHORTEST_DAYS = 0.1
 """Shortest period looked for where times are days: below most pulsating stars and contact binaries."""
+_GAPS_OF_DAYS = 0.005, 100.0
+"""Gaps of surveys, from minutes to seasons, in days."""
+_ASKED = 100
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Preparation:
     zero_point : float
         Magnitude of flux 1.
     shortest : float
-        Shortest period to look for, in the unit of the times; 0: 0.1 where these are days, else by the cadence.
+        Shortest period to look for, in the unit of the times; 0: 0.1 where these look like days, else by the cadence.
 
     Examples
     --------
@@ -141,8 +144,7 @@ class Preparation:
     def _periods(self, catalogue: Catalogue) -> tuple[FloatArray, str]:
         """Period of each object (n,), NaN where there is none, and where they come from."""
         if self.period == FIND:
-            days = catalogue.axis.name.lower() in _DAYS or catalogue.axis.unit == "d"
-            shortest = self.shortest or (_SHORTEST_DAYS if days else None)
+            shortest = self.shortest or shortest_period(catalogue)
             return find_period(catalogue.objects, shortest=shortest).period, "found"
         carried = {key_of(name): name for name in catalogue.carried}
         usual = [carried[name] for name in _PERIOD_NAMES if name in carried]
@@ -199,6 +201,20 @@ class Preparation:
             units={},
             recognised=f"{catalogue.recognised}; aligned at the peak, in units of it",
         )
+
+
+def shortest_period(catalogue: Catalogue) -> float | None:
+    """Return the shortest period to look for where times are days, by their name or by their gaps, else None."""
+    name, unit = catalogue.axis.name.lower(), catalogue.axis.unit
+    if name in _DAYS or unit == "d":
+        return _SHORTEST_DAYS
+    if unit or catalogue.objects.at is None:
+        return None
+    some_times = np.broadcast_to(catalogue.objects.at, catalogue.objects.shape)[:_ASKED]
+    gaps = np.diff(np.sort(some_times, axis=1), axis=1)
+    gaps = gaps[gaps > 0]
+    low, high = _GAPS_OF_DAYS
+    return _SHORTEST_DAYS if gaps.size and low < float(np.median(gaps)) < high else None
 
 
 def periods_in(path: str | os.PathLike[str], catalogue: Catalogue) -> FloatArray:

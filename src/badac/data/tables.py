@@ -80,7 +80,7 @@ def from_frame(frame: Any, *, suffix: str = "_err", at: Any = None, **said: Unpa
         raise ValueError(
             f"Column {lonely[0]!r} has no error column, while {first.value!r} has one ({first.error}). Add it, say that the "
             f"values are exact with pair=['{lonely[0]}='], or drop the column from the table (labels and identifiers are not "
-            "values)."
+            "values); table.to_numpy() takes every column as an exact value."
         )
     _check_units(units_in(frame), pairing.pairs)
     cells = read_cells(frame, pairing.pairs, meant)

@@ -1,4 +1,4 @@
-"""The door: whatever the user passes as ``X`` and ``X_err`` becomes a `Measurements`.
+"""Validation: whatever the user passes as ``X`` and ``X_err`` becomes a `Measurements`.
 
 Arrays go through scikit-learn's own validation, so that its messages, feature names and ``n_features_in_`` hold. A table
 with ``name_err`` columns brings its own errors.

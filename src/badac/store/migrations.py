@@ -147,6 +147,7 @@ register_migration(
     Migration("Ground", 0, to="Scales"),
     Migration("IrregularPopulation", 0, added={"noise": None}),
     Migration("Latent", 0, to="LatentLikelihood"),
+    Migration("NewClass", 0, renamed={"young": "conjugate"}),
     Migration("Normal", 0, to="NullDistribution"),
     Migration("Opinions", 0, to="Ensemble", renamed={"others": "base_models"}),
     Migration("Others", 0, to="BaseModels"),
@@ -157,4 +158,5 @@ register_migration(
     Migration("SomethingElse", 0, dropped=("ground",)),
     Migration("Surroundings", 0, to="TrainingScales"),
     Migration("Trees", 0, renamed={"around": "scales"}),
+    Migration("YoungClass", 0, to="ConjugateClass"),
 )

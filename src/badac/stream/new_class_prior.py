@@ -10,7 +10,7 @@ averaged over several ways ``h`` of being alike, whose weights the members then 
 
 Everything is Gaussian, and each member enters by a message about ``c`` that is added to a sum: a member joins, leaves, and two
 classes merge by adding or subtracting, at a cost that does not depend on how many there are. The evidence of all members
-together (`YoungClass.log_evidence_of_members`) compares one class with two.
+together (`ConjugateClass.log_evidence_of_members`) compares one class with two.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LEAST_WEIGHT = 1e-3
 @registered("part")
 @dataclass(frozen=True, eq=False)
 class Alikeness:
-    """How members of a class may be alike: the hypotheses that all young classes share.
+    """How members of a class may be alike: the hypotheses that all classes of few members share.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def _waves(scales: Scales) -> tuple[Factor, list[FloatArray]]:
 
 @registered("part")
 @dataclass(frozen=True, eq=False)
-class YoungClass:
+class ConjugateClass:
     """The sums over the members of a class with few members.
 
     Attributes
@@ -149,15 +149,15 @@ class YoungClass:
             made = made.plus(message(alike, members[row : row + 1]))
         return made
 
-    def plus(self, other: YoungClass) -> Self:
+    def plus(self, other: ConjugateClass) -> Self:
         """Return the class of the members of both."""
         return self._combined(other, 1)
 
-    def minus(self, other: YoungClass) -> Self:
+    def minus(self, other: ConjugateClass) -> Self:
         """Return the class without some of its members."""
         return self._combined(other, -1)
 
-    def _combined(self, other: YoungClass, sign: int) -> Self:
+    def _combined(self, other: ConjugateClass, sign: int) -> Self:
         return replace(
             self,
             precision=self.precision + sign * other.precision,
@@ -201,7 +201,7 @@ class YoungClass:
         return self.mixture().log_evidence(latent)
 
 
-def message(alike: Alikeness, member: LatentLikelihood) -> YoungClass:
+def message(alike: Alikeness, member: LatentLikelihood) -> ConjugateClass:
     """Return what one member (a `Latent` of one object) says about the curve of its class: a class of one."""
     precision, shift = unpack(member.precision)[0], member.shift[0]
     root = np.linalg.cholesky(alike.within)
@@ -213,4 +213,6 @@ def message(alike: Alikeness, member: LatentLikelihood) -> YoungClass:
     log_det = np.linalg.slogdet(inner)[1]
     constant = 0.5 * (pulled @ shift - log_det - member.offset[0])
     seen = precision - precision @ spread @ precision
-    return YoungClass(alike, 0.5 * (seen + seen.transpose(0, 2, 1)), shift - pulled @ precision, constant, 1)
+    return ConjugateClass(
+        alike, 0.5 * (seen + seen.transpose(0, 2, 1)), shift - pulled @ precision, constant, 1
+    )

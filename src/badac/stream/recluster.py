@@ -2,7 +2,7 @@
 
 Each time the newcomers have grown by half,
 
-1.  young classes merge that are one by the evidence of all their members together;
+1.  small classes merge that are one by the evidence of all their members together;
 2.  all newcomers are divided again as a whole into Gaussian populations (deconvolved, their number by the evidence of newcomers
     held out), if that explains them better than the classes so far; what turns out to be known is dismissed.
 
@@ -19,7 +19,7 @@ from scipy.special import gammaln
 
 from badac.classes.subclasses.division import best_mixture, number_of_components
 from badac.latent.mixture import Mixture
-from badac.stream.new_class_prior import Alikeness, YoungClass
+from badac.stream.new_class_prior import Alikeness, ConjugateClass
 from badac.stream.state import MOST_CLASSES, IntArray, NewClass, Pool, StreamState, at_most
 
 _GROWTH = 1.5
@@ -53,61 +53,61 @@ def review(state: StreamState, alike: Alikeness, prior: float, seed: int) -> Str
 
 
 def unified(state: StreamState) -> StreamState:
-    """Merge the young classes that are one by the evidence of all their members together, the surest first.
+    """Merge the small classes that are one by the evidence of all their members together, the surest first.
 
     The gain of a merger is ``log P(both | one class) - log P(both | two)``, with the prior of the classes' sizes
     (a Chinese restaurant: ``(n_k - 1)!`` for each).
     """
-    young = {each.code: each for each in state.classes if each.young is not None and not each.settled}
+    conjugate = {each.code: each for each in state.classes if each.conjugate is not None and not each.settled}
 
-    def worth(sums: YoungClass) -> float:
+    def worth(sums: ConjugateClass) -> float:
         return sums.log_evidence_of_members() + float(gammaln(sums.count))
 
-    def sums_of(code: int) -> YoungClass:
-        sums = young[code].young
+    def sums_of(code: int) -> ConjugateClass:
+        sums = conjugate[code].conjugate
         assert sums is not None
         return sums
 
-    value = {code: worth(sums_of(code)) for code in young}
+    value = {code: worth(sums_of(code)) for code in conjugate}
     gain = {
         (a, b): worth(sums_of(a).plus(sums_of(b))) - value[a] - value[b]
-        for a in young
-        for b in young
+        for a in conjugate
+        for b in conjugate
         if a < b
     }
     assignment, code = state.assignment.copy(), state.pool.code.copy()
     while gain and max(gain.values()) > 0.0:
         a, b = max(gain, key=lambda pair: gain[pair])
         both = sums_of(a).plus(sums_of(b))
-        young[a] = replace(young[a], count=both.count, mixture=both.mixture(), young=both)
+        conjugate[a] = replace(conjugate[a], count=both.count, mixture=both.mixture(), conjugate=both)
         assignment[assignment == b] = a
         code[code == b] = a
-        del young[b]
+        del conjugate[b]
         gain = {pair: worthwhile for pair, worthwhile in gain.items() if a not in pair and b not in pair}
         value[a] = worth(both)
-        for other in young:
+        for other in conjugate:
             if other != a:
                 pair = (min(a, other), max(a, other))
                 gain[pair] = worth(both.plus(sums_of(other))) - value[a] - value[other]
     kept = tuple(
-        young.get(each.code, each)
+        conjugate.get(each.code, each)
         for each in state.classes
-        if each.young is None or each.settled or each.code in young
+        if each.conjugate is None or each.settled or each.code in conjugate
     )
     return replace(state, assignment=assignment, classes=kept, pool=replace(state.pool, code=code))
 
 
 def _log_evidence_so_far(state: StreamState, pool: Pool) -> float:
-    """Log evidence of the newcomers under the classes so far; of young ones with the prior of falling apart that way."""
+    """Log evidence of the newcomers under the classes so far; of small ones with the prior of falling apart that way."""
     codes = set(pool.code.tolist())
     total = -float(gammaln(len(pool) + 1.0))
     for each in state.classes:
         if each.code not in codes:
             continue
-        if each.young is None:
+        if each.conjugate is None:
             # A population was the better one before: only more newcomers than it was learned from can say otherwise.
             return -np.inf
-        total += each.young.log_evidence_of_members() + float(gammaln(each.count))
+        total += each.conjugate.log_evidence_of_members() + float(gammaln(each.count))
     gone = ~np.isin(pool.code, [each.code for each in state.classes])
     return total + float(pool.log_found[gone].sum())
 
@@ -156,8 +156,8 @@ def _redivided(
         name, next_code = _inherited(pool.code[alone], taken, next_code)
         taken.add(name)
         code[alone] = name
-        young = YoungClass.of(alike, pool.latent[alone])
-        classes.append(NewClass(name, name, young.count, young.mixture(), young))
+        conjugate = ConjugateClass.of(alike, pool.latent[alone])
+        classes.append(NewClass(name, name, conjugate.count, conjugate.mixture(), conjugate))
     code[best == size] = -1
     assignment = state.assignment.copy()
     assignment[pool.row] = np.where(best == size, pool.nearest, code)

@@ -20,7 +20,7 @@ from badac.classes.model import FloatArray
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
 from badac.registry import registered
-from badac.stream.new_class_prior import YoungClass
+from badac.stream.new_class_prior import ConjugateClass
 
 IntArray = npt.NDArray[np.int64]
 
@@ -44,7 +44,7 @@ class NewClass:
         Members so far.
     mixture : Mixture
         What the next member is expected to be, in the space of waves.
-    young : YoungClass or None
+    conjugate : ConjugateClass or None
         The sums over its members, until it has grown into a population.
     settled : bool
         The user has decided about it: it is not divided again.
@@ -54,7 +54,7 @@ class NewClass:
     label: int
     count: int
     mixture: Mixture
-    young: YoungClass | None
+    conjugate: ConjugateClass | None
     settled: bool = False
 
     @cached_property

@@ -54,8 +54,8 @@ def advance(state: StreamState, block: Block, alike: Alikeness, prior: float, se
             code = classes[best].code
         else:
             code = state.next_code
-            young = message(alike, one)
-            founded = NewClass(code, code, 1, young.mixture(), young)
+            conjugate = message(alike, one)
+            founded = NewClass(code, code, 1, conjugate.mixture(), conjugate)
             classes = at_most((*state.classes, founded))
             state = replace(state, next_code=code + 1)
         where = Pool(
@@ -112,7 +112,7 @@ def _joined(classes: tuple[NewClass, ...], which: int, one: LatentLikelihood) ->
     """Return the classes with one more member in one of them."""
     chosen = classes[which]
     grown = replace(chosen, count=chosen.count + 1)
-    if chosen.young is not None:
-        young = chosen.young.plus(message(chosen.young.alike, one))
-        grown = replace(grown, young=young, mixture=young.mixture())
+    if chosen.conjugate is not None:
+        conjugate = chosen.conjugate.plus(message(chosen.conjugate.alike, one))
+        grown = replace(grown, conjugate=conjugate, mixture=conjugate.mixture())
     return (*classes[:which], grown, *classes[which + 1 :])
