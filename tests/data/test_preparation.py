@@ -53,12 +53,15 @@ def test_periods_in_several_bands_together(rng: np.random.Generator) -> None:
 
 
 def test_bands_help_one_another(rng: np.random.Generator) -> None:
-    """Eight points in each of five bands: no band alone has the period."""
-    at = np.sort(rng.uniform(0, 100, (6, 40)), axis=1)
-    band = np.tile(np.arange(5), (6, 8))
+    """Eleven points in each of five bands: no band alone has the period for sure."""
+    at = np.sort(rng.uniform(0, 100, (6, 55)), axis=1)
+    band = np.tile(np.arange(5), (6, 11))
     value = np.sin(2 * np.pi * at / 0.7) + 3.0 * band + 0.1 * rng.standard_normal(at.shape)
     objects = Measurements(value, 0.1, at=at, band=band)
-    np.testing.assert_allclose(find_period(objects, shortest=0.2).period, 0.7, rtol=1e-3)
+    found = find_period(objects, shortest=0.2)
+    np.testing.assert_allclose(found.period, 0.7, rtol=1e-3)
+    alone = find_period(objects.points(slice(0, None, 5)), shortest=0.2)
+    assert (found.false_alarm < 1e-3).all() and (alone.false_alarm > 1e-3).any()
 
 
 def test_two_terms_find_the_whole_period_of_an_eclipsing_binary(rng: np.random.Generator) -> None:
