@@ -118,3 +118,17 @@ def test_principal_components_through_the_noise() -> None:
     )
     model = Population().fit(found, Gaussian(), rng)
     assert np.isfinite(model.log_evidence(found)).all()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_values_without_error_bars_need_a_width_of_the_class(own):
+    at = np.linspace(0.0, 1.0, 5)
+    exact = Measurements(np.stack([1.0 + at, 2.0 - at]), at=np.stack([at, at + 0.1]) if own else at)
+
+    def evidence(sigma_star):
+        model = LinearModel(lambda at: np.stack([np.ones_like(at), at], axis=-1), [0, 0], [3, 3], sigma_star)
+        return model.fit(exact, Gaussian(), np.random.default_rng(0)).log_evidence(exact)
+
+    with pytest.raises(ValueError, match="without error bars.*sigma_star > 0"):
+        evidence(0.0)
+    assert np.isfinite(evidence(0.1)).all()

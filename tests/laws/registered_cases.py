@@ -26,6 +26,7 @@ from badac.noise import (
     Outliers,
     PerClass,
     Student,
+    Widths,
     needs_sigma,
 )
 from badac.nuisance import Calibration, Shift
@@ -110,6 +111,7 @@ MADE: dict[str, Callable[[World, int], Any]] = {
     "Seen": lambda world, m: Seen(world.objects(7, 6)),
     "Shift": lambda world, m: Shift(0.1, n_nodes=8),
     "Student": lambda world, m: Student(4.0),
+    "Widths": lambda world, m: Widths([0.7, 0.3], [0.8, 2.5]),
 }
 """For a world and a number of points: those that need arguments, would have to learn theirs, or take long without."""
 

@@ -278,7 +278,7 @@ def test_a_class_model_named_by_the_user_refuses_noise_that_it_cannot_use(
 ) -> None:
     train, label = two_classes(noise)
     model = BADACClassifier(class_model=class_model, noise=noise, random_state=0)
-    named = f"got noise {type(noise).__name__}.*Class models that take it: Auto, Instances"
+    named = f"got noise {type(noise).__name__}.*Class models that take it: Auto, Imputed, Instances, Parametric\\."
     with pytest.raises(ValueError, match=named):
         model.fit(train, label)
 

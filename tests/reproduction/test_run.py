@@ -103,10 +103,10 @@ def test_a_file_is_whole_or_absent(tmp_path, monkeypatch):
     target = tmp_path / "numbers.json"
     write_whole(target, "before")
 
-    def full(self, other):
+    def full(source, target):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(type(target), "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
         write_whole(target, "after")
     assert target.read_text() == "before"

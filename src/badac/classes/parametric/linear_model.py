@@ -24,7 +24,7 @@ from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood, with_noise_scale
 from badac.latent.likelihood import LatentLikelihood, blocks, project_each
 from badac.noise.kinds import LATENT_NOISE, NoiseKind, with_covariance_of
-from badac.noise.model import Noise
+from badac.noise.model import Noise, needs_sigma
 from badac.registry import registered
 from badac.threads import over_blocks
 from badac.training import TrainingScales
@@ -114,6 +114,11 @@ class LinearModel:
         """Reduce objects to likelihoods of ``z``, with ``c = mean + root z`` and ``z ~ N(0, I)``."""
         assert self.noise is not None, "fit first"
         objects = with_covariance_of(self.noise, objects)
+        if self.sigma_star == 0.0 and needs_sigma(self.noise) and _has_exact_points(objects):
+            raise ValueError(
+                "a LinearModel without `sigma_star` cannot weigh values without error bars, which no sum of its shapes meets "
+                f"exactly: got {objects!r}. Give error bars above 0, or sigma_star > 0."
+            )
         if objects.own_points:
             return self._of_own_points(objects, n_threads)
         shapes = self._shapes(coordinates(objects[:1])[0])
@@ -155,3 +160,7 @@ class LinearModel:
         if values[0] < -1e-10 * max(values[-1], 0.0) or values[-1] < 0:
             raise ValueError(f"`covariance` must have no negative eigenvalue: got {values[0]:.3g}.")
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _has_exact_points(objects: Measurements) -> bool:
+    return objects.covariance is None and bool((objects.observed & (objects.sigma == 0.0)).any())
