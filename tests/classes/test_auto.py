@@ -2,7 +2,6 @@ import numpy as np
 
 from badac.checks import check_class_model
 from badac.classes.auto import Auto, affordable, compare, left_out_of_template, some_members
-from badac.classes.instances import Instances
 from badac.classes.population.population import Population
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
@@ -51,10 +50,13 @@ def test_one_member_far_off_does_not_choose() -> None:
     assert compare({"population": population, "template": other})[0].name == "population"
 
 
-def test_counts_are_left_to_instances() -> None:
-    counts = Measurements(np.random.default_rng(5).poisson(5.0, (20, 4)).astype(float))
+def test_counts_are_compared_like_anything_else() -> None:
+    rng = np.random.default_rng(5)
+    rate = np.exp(rng.normal(1.0, 1.0, (60, 1)) * np.linspace(-1.0, 1.0, 12))
+    counts = Measurements(rng.poisson(rate).astype(float))
     found = Auto().fit(counts, Poisson(), np.random.default_rng(0))
-    assert isinstance(found.chosen, Instances)
+    assert isinstance(found.chosen, Population)
+    assert {row.name for row in found.report} == {"population", "template", "instances"}
 
 
 def test_an_only_member() -> None:
@@ -101,7 +103,7 @@ def test_instances_are_not_tried_where_every_pair_has_a_covariance_of_its_own() 
     assert affordable(own, Gaussian())
     assert affordable(Measurements(values, 0.3), scales)
     report = Auto().fit(own, scales, rng).report
-    assert {one.name for one in report} == {"population", "template"}
+    assert {one.name for one in report} == {"population", "template", "mixture"}
 
 
 def test_exact_members_are_no_reason_to_refuse() -> None:

@@ -18,6 +18,7 @@ from badac.checks.noise_use import check_noise_use
 from badac.classes import (
     Auto,
     ClassModel,
+    DeconvolvedMixture,
     GaussianProcess,
     Instances,
     IrregularPopulation,
@@ -103,6 +104,7 @@ MODELS: dict[str, ClassModel] = {
     "`auto`": Auto(),
     "`instances`": Instances(),
     "`population`": Population(shape="gaussian"),
+    "`mixture`": DeconvolvedMixture(most_components=1),
     "`template`": Template(),
     "`subclasses`": Subclasses(),
     "`gp`": GaussianProcess(rank=0, n_knots=4),

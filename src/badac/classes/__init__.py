@@ -1,6 +1,7 @@
 """Class models: what a class looks like, learned from its noisy members."""
 
 from badac.classes.auto import Auto
+from badac.classes.deconvolved import DeconvolvedMixture
 from badac.classes.gp import GaussianProcess
 from badac.classes.imputed import Imputed
 from badac.classes.instances import Instances
@@ -22,6 +23,7 @@ __all__ = [
     "Candidate",
     "ClassModel",
     "ClassReport",
+    "DeconvolvedMixture",
     "Division",
     "Expansion",
     "GaussianProcess",

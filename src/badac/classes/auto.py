@@ -3,8 +3,12 @@
 Each candidate is fitted, and asked for the evidence of members that it has not seen (leave-one-out). The population is taken
 unless another one explains the left-out members better by more than two standard errors of the gain and more than half a nat
 each: it is the fastest of those that can be right, and never far from the best. The candidates are the exact instances (the
-paper's flat prior), the population and the template; `Auto.report` says what each of them got. Noise that only one of them can
-use as it is leaves no choice, and the report says that.
+paper's flat prior), the population, the template, and in up to eight columns the deconvolved mixture of full rank
+(`badac.classes.deconvolved`); `Auto.report` says what each of them got. Noise that only one of them can use as it is leaves
+no choice, and the report says that.
+
+What explains each class best need not tell the classes apart best. So those that can be had for all classes stay at hand
+(`Auto.alternatives`), and `badac.calibration.agreement` takes one of them for all if left-out objects are told better by it.
 
 Trying the exact instances is bounded: about 2 million pairs of a left-out member and a curve are compared, whatever the
 size of the class (30 members at least). Where each of many pairs would need a covariance of its own they are not tried.
@@ -17,6 +21,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from badac.classes.deconvolved import MOST_COLUMNS, DeconvolvedMixture
 from badac.classes.instances import Instances
 from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import (
@@ -45,6 +50,8 @@ _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
 _FOR_A_TEMPLATE = 2000
 _OWN_COVARIANCES = 100
+# Members for each column that a mixture of full rank needs to be worth trying.
+_PER_COLUMN = 5
 # One member far off must not choose the model for all.
 _LARGEST_GAIN = 20.0
 # A gain that is sure but too small to matter is not worth another kind of tail than the other classes have: far from all
@@ -52,10 +59,10 @@ _LARGEST_GAIN = 20.0
 _LEAST_GAIN = 0.5
 
 
-@registered("class_model", "auto")
+@registered("class_model", "auto", version=2)
 @dataclass(frozen=True, eq=False)
 class Auto:
-    """Exact instances, population or template, by leave-one-out evidence.
+    """Exact instances, population, template or deconvolved mixture, by leave-one-out evidence.
 
     Attributes
     ----------
@@ -63,6 +70,8 @@ class Auto:
         After `fit`: the fitted model.
     report : tuple of Candidate
         What was tried, the chosen one first.
+    alternatives : tuple of (str, ClassModel)
+        The fitted models that the other classes may have too, by name.
     """
 
     left_to_data: ClassVar[bool] = True
@@ -71,6 +80,7 @@ class Auto:
 
     chosen: ClassModel | None = None
     report: tuple[Candidate, ...] = ()
+    alternatives: tuple[tuple[str, ClassModel], ...] = ()
 
     def at_own_points(self) -> IrregularPopulation:
         """Return the model for members with points of their own: the one of them that learns what a class is."""
@@ -85,15 +95,11 @@ class Auto:
     ) -> Self:
         check_noise_taken(self, noise, members)
         scales = TrainingScales.of(members) if scales is None else scales
-        why = ""
-        if not needs_sigma(noise):
-            why = "the noise does not work with error bars, and only instances take any noise as it is"
-        elif kind_of(noise) not in takes_noise(Population):
-            why = f"only instances take this noise, {name_of(noise)}, as it is"
-        if why:
+        if kind_of(noise) not in takes_noise(Population):
             instances = Instances().fit(members, noise, rng, scales)
             mean = float(np.mean(instances.leave_one_out()))
-            only = Candidate("instances", mean, 0.0, 0.0, True, "chosen: " + why)
+            why = f"chosen: only instances take this noise, {name_of(noise)}, as it is"
+            only = Candidate("instances", mean, 0.0, 0.0, True, why)
             return replace(self, chosen=instances, report=(only,))
         population = Population().fit(members, noise, rng, scales)
         if population.unit != 1.0:
@@ -103,23 +109,25 @@ class Auto:
                 self, chosen=population, report=(Candidate("population", mean, 0.0, 0.0, True, why),)
             )
         compared = some_members(members, rng)
-        evidence = {
-            "population": population.leave_one_out()[compared],
-            "template": left_out_of_template(members, compared, noise, rng, scales),
-        }
+        fitted: dict[str, ClassModel] = {"population": population}
+        if is_for_full_rank(members):
+            fitted["mixture"] = DeconvolvedMixture().fit(members, noise, rng, scales)
+        evidence = {name: model.leave_one_out()[compared] for name, model in fitted.items()}
+        evidence["template"] = left_out_of_template(members, compared, noise, rng, scales)
         # The density of exact values at points where they repeat has no bound, and would decide the comparison.
-        exact = not members.has_errors or smallest(members.sigma) == 0.0
+        exact = needs_sigma(noise) and (not members.has_errors or smallest(members.sigma) == 0.0)
         if members.n_objects > 1 and not exact and affordable(members, noise):
             evidence["instances"] = left_out_of_instances(members, compared, noise, rng, scales)
         report = compare(evidence)
         if kind_of(noise) is NoiseKind.COVARIANCE:
             # A population would take it twice if it were added to what the members have in common already.
             report = tuple(_with_remark(one) if one.name == "population" else one for one in report)
-        chosen: ClassModel = population
-        if report[0].name != "population":
-            other: Template | Instances = Template() if report[0].name == "template" else Instances()
-            chosen = other.fit(members, noise, rng, scales)
-        return replace(self, chosen=chosen, report=report)
+        best = report[0].name
+        if best not in fitted:
+            other: Template | Instances = Template() if best == "template" else Instances()
+            fitted[best] = other.fit(members, noise, rng, scales)
+        shared = tuple((name, fitted[name]) for name in ("population", "mixture") if name in fitted)
+        return replace(self, chosen=fitted[best], report=report, alternatives=shared)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.chosen is not None, "fit first"
@@ -166,6 +174,12 @@ def left_out_of_template(
         used = np.union1d(compared, np.arange(0, n, n // _FOR_A_TEMPLATE))
     template = Template().fit(members[used], noise, rng, scales)
     return template.leave_one_out()[np.searchsorted(used, compared)]
+
+
+def is_for_full_rank(members: Measurements) -> bool:
+    """Whether a mixture of full rank is worth trying: few columns, and members enough to tell a covariance."""
+    m = members.n_points
+    return m <= MOST_COLUMNS and members.n_objects >= _PER_COLUMN * (m + 1)
 
 
 def affordable(members: Measurements, noise: Noise) -> bool:

@@ -162,3 +162,7 @@ class ChoosingModel(Protocol):
     @property
     def report(self) -> tuple[Any, ...]:
         """What was tried, the chosen one first (`badac.classes.Candidate`)."""
+
+    @property
+    def alternatives(self) -> tuple[tuple[str, ClassModel], ...]:
+        """Fitted models that other classes may have too, by the names that they have in the report."""

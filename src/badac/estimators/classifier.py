@@ -47,11 +47,12 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    class_model : {"auto", "population", "instances", "template", "subclasses", "gp"} or ClassModel
+    class_model : {"auto", "population", "instances", "template", "mixture", "subclasses", "gp"} or ClassModel
         What a class is. "population": a density of true curves learned through the members' noise. "instances": every
-        member is a curve, flat prior (the paper's equation). "template": one Gaussian. "subclasses": populations within a
+        member is a curve, flat prior (the paper's equation). "template": one Gaussian. "mixture": a deconvolved mixture of
+        full rank, for few columns. "subclasses": populations within a
         class, as many as the evidence asks for. "gp": a Gaussian process, for irregular points. "auto": population,
-        instances or template for each class, by leave-one-out evidence. A mapping from labels to models gives
+        instances, template or (in up to eight columns) mixture, by leave-one-out evidence and log-loss. A mapping from labels to models gives
         classes models of their own (one parametric, say), "auto" where it says nothing.
     noise : {"gaussian", "auto", "correlated", "outliers", "student", "poisson"} or Noise
         How measurements scatter. What a model leaves open (the share of bad points, say) is learned from the training objects;

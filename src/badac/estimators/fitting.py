@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.anomalies import AnomalyModel
+from badac.calibration.agreement import Choice, agree
 from badac.calibration.posterior import learn_calibration
 from badac.calibration.pvalues import keep_back
 from badac.classes import Candidate, ClassModel, ClassReport
@@ -123,9 +124,10 @@ class Recipe:
         index = index.astype(np.int64)
         noise = learn_noise(self.noise, inside, index, rng)
         training = TrainingSet(inside, index, classes, noise, TrainingScales.of(inside), rng)
-        fitted = fit_classes(class_models, training, self.nuisance, kept or {})
-        models, tried = (tuple(column) for column in zip(*fitted, strict=True))
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
+        choices = fit_classes(class_models, training, self.nuisance, kept or {})
+        choices = agree(choices, training, possible(log_prior, counts))
+        models, tried = tuple(one.model for one in choices), tuple(one.report for one in choices)
         calibration = learn_calibration(
             training,
             models,
@@ -189,20 +191,20 @@ def fit_classes(
     training: TrainingSet,
     nuisance: Sequence[Nuisance] = (),
     kept: Mapping[Any, Fitted] | None = None,
-) -> list[Fitted]:
+) -> list[Choice]:
     """Fit each class with its model; classes in `kept` have no new members and stay as they are.
 
     Wrappers in `nuisance` come around the fitted model, the first one innermost.
 
     Returns
     -------
-    list of (fitted model, what was tried)
+    list of Choice
         Of a model that chooses (`badac.classes.Auto`) the one that it chose.
     """
-    fitted: list[Fitted] = []
+    fitted: list[Choice] = []
     for number, label in enumerate(training.classes.tolist()):
         if kept and label in kept:
-            fitted.append(kept[label])
+            fitted.append(Choice(*kept[label], {}))
             continue
         class_model = class_models[number]
         if training.objects.own_points and isinstance(class_model, GridModel):
@@ -213,9 +215,11 @@ def fit_classes(
             learned_from = wrapper.prepared(learned_from, own_noise)
         model = class_model.fit(learned_from, own_noise, training.rng, training.scales)
         report: tuple[Candidate, ...] = ()
+        alternatives: dict[str, ClassModel] = {}
         if isinstance(model, ChoosingModel) and model.chosen is not None:
-            report, model = model.report, model.chosen
+            report, alternatives, model = model.report, dict(model.alternatives), model.chosen
         for wrapper in nuisance:
             model = wrapper.wrap(model, members, learned_from)
-        fitted.append((model, report))
+        # What a wrapper does to a class, it would have to do to the alternatives.
+        fitted.append(Choice(model, report, {} if nuisance else alternatives))
     return fitted
