@@ -52,8 +52,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         member is a curve, flat prior (the paper's equation). "template": one Gaussian. "mixture": a deconvolved mixture of
         full rank, for few columns. "subclasses": populations within a
         class, as many as the evidence asks for. "gp": a Gaussian process, for irregular points. "auto": population,
-        instances, template or (in up to eight columns) mixture, by leave-one-out evidence and log-loss. A mapping from labels to models gives
-        classes models of their own (one parametric, say), "auto" where it says nothing.
+        instances, template or (in up to eight columns) mixture, by leave-one-out evidence and log-loss. A mapping from labels
+        to models gives classes models of their own (one parametric, say), "auto" where it says nothing.
     noise : {"gaussian", "auto", "correlated", "outliers", "student", "poisson"} or Noise
         How measurements scatter. What a model leaves open (the share of bad points, say) is learned from the training objects;
         "auto" learns which of them holds, too.
