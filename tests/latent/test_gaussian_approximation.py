@@ -10,7 +10,7 @@ from badac.classes.population.population import Population
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood
 from badac.noise import Binomial, Gaussian, Numeric, Outliers, Poisson, Student
-from badac.noise.scales import log_density
+from badac.noise.widths import log_density
 
 
 def factor_model(m, rank, rng, level=0.0):

@@ -7,7 +7,7 @@ import pytest
 
 from badac import BADACClassifier, Measurements
 from badac.noise import AutoNoise, Correlated, Gaussian, Outliers, PerClass, Student
-from badac.noise.scales import MixtureOfWidths
+from badac.noise.widths import MixtureOfWidths
 from badac.noise_learning import compare_families, learn_noise
 
 AT = np.linspace(0.0, 1.0, 40)

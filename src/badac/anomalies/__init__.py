@@ -8,8 +8,8 @@ from badac.anomalies.deviations import Deviations
 from badac.anomalies.hypothesis import Hypothesis, ProcessAlone, ProcessOnClass, Scales, ShapeOnClass
 from badac.anomalies.model import AnomalyModel, Known
 from badac.anomalies.on_a_grid import OnGrid
-from badac.anomalies.random_curves import KernelCurves, SmoothCurves
 from badac.anomalies.seen import Seen
+from badac.anomalies.sequence import KernelCurves, SmoothCurves
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
 from badac.anomalies.tophat import TopHat

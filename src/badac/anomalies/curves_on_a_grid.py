@@ -2,7 +2,7 @@
 
     d = class + features c + noise ,     c ~ N(0, A^2 diag variances)
 
-A random curve lives in a few dozen features (`badac.anomalies.random_curves`) beside the factors of the class. It is integrated
+A random curve lives in a few dozen features (`badac.anomalies.sequence`) beside the factors of the class. It is integrated
 out of the object's latent likelihood by one small Cholesky factor, and what is left meets the class's mixture as any object
 does. Without a class the same holds with a level of its own in place of the factors. For features without an order there
 are no curves: a deviation is one more independent variance at each point, and something else is independent values.

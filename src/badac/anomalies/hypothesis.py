@@ -20,8 +20,8 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 import numpy as np
 
 from badac.anomalies.model import FloatArray, Known
-from badac.anomalies.random_curves import RandomCurves
 from badac.anomalies.reasons import Reasons
+from badac.anomalies.sequence import RandomCurves
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ClassSummary

@@ -1,4 +1,10 @@
-"""Do the points have an order, and the shapes that live on it: smooth functions and bumps.
+"""Do the points have an order, and what lives on it: random curves and bumps, in units of the range of the coordinates.
+
+    f ~ GP(0, k(x, x')) ,      k(x, x) = 1
+
+A family of random curves (`RandomCurves`) has one or more alternatives (lengths, ...) that are equally likely, and two forms of
+each. At any points it is the kernel itself. On a common grid it is a few features, ``f = features c`` with
+``c ~ N(0, diag variances)``: for `KernelCurves` the leading eigenvectors of the kernel on the grid, for `SmoothCurves` cosines.
 
 Smooth functions are sums of cosines, ``f(x) = sum_k c_k cos(pi k x')`` with ``c_k ~ N(0, lambda_k(l))``: a Gaussian process
 with a squared-exponential kernel of length ``l``, whose spectrum ``lambda_k ~ exp(-(pi k l)^2 / 2)`` ends after a few dozen
@@ -10,6 +16,10 @@ columns in any other order do: a permutation test, so that a catalogue of unrela
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -106,3 +116,61 @@ def bumps(where: FloatArray, places: FloatArray, widths: FloatArray) -> FloatArr
     shape = np.exp(-(((where[..., None] - places) / widths) ** 2))
     shape[shape < 1e-2] = 0.0
     return np.asarray(shape)
+
+
+# Eigenvectors are kept until a thousandth of the variance is left: less than any object's noise would show.
+_VARIANCE_KEPT = 0.999
+
+
+class RandomCurves(Protocol):
+    """Alternatives of one kind of random curve that share their features on a grid."""
+
+    def on_grid(self, where: FloatArray) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+        """Return features (m, q) at coordinates (m,), a constant 1 first, and variances of the first of them.
+
+        One array (q_k,), ``q_k <= q``, for each alternative; 0 for the constant if the curves have no level of their own.
+        """
+
+    def at_points(self, x: FloatArray) -> Iterator[FloatArray]:
+        """Yield the covariance (b, p, p) of each alternative at coordinates (b, p)."""
+
+
+@dataclass(frozen=True)
+class SmoothCurves:
+    """Gaussian processes with squared-exponential kernels of these lengths, in units of the range."""
+
+    lengths: tuple[float, ...]
+
+    def on_grid(self, where: FloatArray) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+        powers = tuple(spectrum(length) for length in self.lengths)
+        return cosines(where, max(power.size for power in powers)), powers
+
+    def at_points(self, x: FloatArray) -> Iterator[FloatArray]:
+        lag = x[:, :, None] - x[:, None, :]
+        for length in self.lengths:
+            yield np.exp(-0.5 * (lag / length) ** 2)
+
+
+@dataclass(frozen=True)
+class KernelCurves:
+    """Gaussian processes with a kernel of your own.
+
+    Parameters
+    ----------
+    kernel : callable
+        The covariance of the curve at coordinates x and x', arrays that broadcast; 1 where they are the same.
+    """
+
+    kernel: Callable[[FloatArray, FloatArray], FloatArray]
+
+    def on_grid(self, where: FloatArray) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+        values, vectors = np.linalg.eigh(self.kernel(where[:, None], where[None, :]))
+        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+        share = np.cumsum(values) / max(float(values.sum()), 1e-300)
+        kept = 1 + int(np.searchsorted(share, _VARIANCE_KEPT))
+        # In units in which every feature has a mean square of one, as a cosine has.
+        features = np.column_stack([np.ones(where.size), np.sqrt(where.size) * vectors[:, :kept]])
+        return features, (np.append(0.0, values[:kept] / where.size),)
+
+    def at_points(self, x: FloatArray) -> Iterator[FloatArray]:
+        yield np.array(self.kernel(x[:, :, None], x[:, None, :]), dtype=np.float64)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from badac.anomalies.hypothesis import ProcessOnClass, Scales
-from badac.anomalies.random_curves import SmoothCurves
+from badac.anomalies.sequence import SmoothCurves
 from badac.registry import registered
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from badac.anomalies.hypothesis import ProcessAlone, Scales
-from badac.anomalies.random_curves import SmoothCurves
+from badac.anomalies.sequence import SmoothCurves
 from badac.registry import registered
 
 

@@ -7,7 +7,7 @@ so a file is a piece. Names and types are checked in the files' footers, before 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -187,8 +187,3 @@ def _numbered(found: Catalogue, frame: Any) -> Catalogue:
     """Objects without a name are called by their row among all pieces."""
     unnamed = found.ids.dtype.kind == "i" and np.array_equal(found.ids, np.arange(len(found)))
     return replace(found, ids=np.asarray(frame.index)) if unnamed and len(found) == len(frame) else found
-
-
-def total_rows(found: Sequence[Piece]) -> int:
-    """Return how many rows all pieces have."""
-    return sum(piece.n_rows for piece in found)

@@ -42,7 +42,7 @@ which an object goes through the files, and what is approximate.
 """
 
 from badac.latent.basis import Basis
-from badac.latent.class_summary import ClassSummary
+from badac.latent.class_summary import ClassSummary, reconstruct
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.gaussian_approximation import latent_likelihood
@@ -53,7 +53,6 @@ from badac.latent.mixture import Mixture, deconvolve
 from badac.latent.moments import Spectrum
 from badac.latent.process import Curve, FactorProcess, Process
 from badac.latent.process_summary import ProcessSummary
-from badac.latent.reconstruction import reconstruct
 from badac.latent.shape import Shape, choose_shape
 
 __all__ = [

@@ -5,6 +5,13 @@
 Whoever needs more of a class than ``P(d | class)`` (the anomaly hypotheses, `badac.explain`, a stream of new classes) takes
 this summary: `badac.classes.model.summary_of` asks the class model for it. It is given at the points of the training
 objects' common grid; a class that can be asked at any points is a `badac.latent.process_summary.ProcessSummary`.
+
+What an object should have looked like is the posterior of its true values under the class (`reconstruct`),
+
+    E[y_true | d] = mean + factors E[z | d] + psi / (psi + sigma^2) * (d - mean - factors E[z | d])
+
+with the latent position averaged over the components of the density. Where the object has no value the second term is absent
+and the class fills the gap, with the larger sigma that this deserves.
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import gaussian_approximation, is_plain, with_noise_scale
-from badac.latent.likelihood import LatentLikelihood, products, project, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weigh, weighted_residuals
 from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.noise.model import Noise
 from badac.registry import registered
@@ -158,3 +165,21 @@ class ObjectsUnderClass:
             weight, scaled, offset = self.weighed
             part.__dict__["weighed"] = weight[rows], scaled[rows], offset[rows]
         return part
+
+
+def reconstruct(objects: Measurements, factor: Factor, density: LatentDensity) -> Measurements:
+    """Return the posterior mean and standard deviation of the objects' true values (n, m) as measurements."""
+    values, sigma = np.empty(objects.shape), np.empty(objects.shape)
+    outer = products(factor.factors) * np.where(np.equal(*np.triu_indices(factor.rank)), 1.0, 2.0)
+    rows, columns = np.triu_indices(factor.rank)
+    for block in blocks(objects):
+        part = objects[block]
+        position, covariance = density.posterior(factor.project(part))
+        weight, residual = weigh(part, factor.mean, factor.psi)
+        common = position @ factor.factors.T
+        # With correlated errors the diagonal stands in for the covariance in this last step.
+        share = factor.psi * weight
+        values[block] = factor.mean + common + share * (residual - common)
+        uncertain = covariance[:, rows, columns] @ outer.T
+        sigma[block] = np.sqrt(np.maximum((1.0 - share) ** 2 * uncertain + factor.psi * (1.0 - share), 0.0))
+    return Measurements(values, sigma, at=objects.at)

@@ -32,7 +32,7 @@ from badac.latent.mixture import Mixture
 from badac.noise.gaussian import with_one_width
 from badac.noise.kinds import NoiseKind, kind_of, name_of
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture, check_values, needs_sigma
-from badac.noise.scales import check_sigma_only
+from badac.noise.widths import check_sigma_only
 from badac.threads import in_order, over_blocks
 from badac.training import FloatArray, TrainingScales
 

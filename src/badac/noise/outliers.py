@@ -3,7 +3,7 @@
     P(d | y) = (1 - share) N(d ; y , sigma^2) + share N(d ; y , (width sigma)^2)
 
 Use it where some points are wrecked (cosmic rays, clouds, a glitch) and nobody says which; the paper's Experiment 3 has a
-share of 0.2 and a width of 5. Both sides have bad points, so a pair is four Gaussians per point (`badac.noise.scales`).
+share of 0.2 and a width of 5. Both sides have bad points, so a pair is four Gaussians per point (`badac.noise.widths`).
 What is left None is learned from the training data (`badac.noise_learning`).
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from badac.noise.model import FloatArray, Residuals
-from badac.noise.scales import MixtureOfWidths
+from badac.noise.widths import MixtureOfWidths
 from badac.registry import registered
 
 # Where the EM begins: about half of the paper's bad points, a fifth of all and five times as wide.

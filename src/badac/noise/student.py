@@ -26,7 +26,7 @@ from badac.data.measurements import Measurements
 from badac.noise.gaussian import check_not_both_exact
 from badac.noise.known_truth import sum_around_truth
 from badac.noise.model import FloatArray, Residuals, sum_over_points
-from badac.noise.scales import check_sigma_only, log_density
+from badac.noise.widths import check_sigma_only, log_density
 from badac.registry import registered
 
 _LOG_2PI = float(np.log(2.0 * np.pi))

@@ -1,7 +1,17 @@
 """Data whose truth is known: the paper's curves, anomalies, noise and experiments."""
 
-from badac.simulate.anomalies import ABSORPTION, EMISSION, CompactAnomaly
-from badac.simulate.curves import Bump, Curves, Parabola, Sine, SineSum, Step, draw_curves
+from badac.simulate.curves import (
+    ABSORPTION,
+    EMISSION,
+    Bump,
+    CompactAnomaly,
+    Curves,
+    Parabola,
+    Sine,
+    SineSum,
+    Step,
+    draw_curves,
+)
 from badac.simulate.digits import NoisyDigits, noisy_digits
 from badac.simulate.distributions import Distribution, Normal, Uniform
 from badac.simulate.experiments import (

@@ -8,6 +8,13 @@ A family is a formula and a distribution for each of its parameters (the paper's
     Bump      A exp(-((x - u) / w)^2)               A ~ N(0.5, 0.2), u ~ N(0.1, 0.05), w ~ N(1, 0.5)  outlier
     SineSum   0.2 sum of five sin(w_i x)            w_i ~ N(30, 20)                                   outlier
 
+A compact anomaly is an ordinary curve with something small and local added somewhere (the paper's Experiment 2):
+
+    y = host(x) + A exp(-((x - u) / w)^2) ,   A ~ N(+-1.5, 0.5) ,  u ~ U(0, 1) ,  w ~ N(0.03, 0.01)
+
+The host is a curve of class 0 with its own parameters. Most of the object is normal, so a score that sums over all points
+barely sees it: use these to test whether a method notices a few strange points.
+
 Use them through `draw_curves`, or `experiment` for whole data sets. To add a family, write a frozen
 dataclass with the three members of `Curves`.
 """
@@ -19,7 +26,7 @@ from typing import Protocol
 
 import numpy as np
 
-from badac.simulate.distributions import Distribution, FloatArray, Normal
+from badac.simulate.distributions import Distribution, FloatArray, Normal, Uniform
 
 
 class Curves(Protocol):
@@ -163,3 +170,29 @@ class SineSum:
 def _columns(n: int, rng: np.random.Generator, *distributions: Distribution) -> FloatArray:
     """One column of independent draws per distribution, (n, p)."""
     return np.column_stack([distribution.draw(n, rng) for distribution in distributions])
+
+
+@dataclass(frozen=True)
+class CompactAnomaly:
+    """A `host` curve plus a narrow `bump`; parameters are the host's, then the bump's."""
+
+    host: Curves = field(default=Sine())
+    bump: Bump = field(default=Bump(Normal(1.5, 0.5), Uniform(0.0, 1.0), Normal(0.03, 0.01)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.host.names + self.bump.names
+
+    def draw_parameters(self, n: int, rng: np.random.Generator) -> FloatArray:
+        return np.hstack([self.host.draw_parameters(n, rng), self.bump.draw_parameters(n, rng)])
+
+    def truth(self, parameters: FloatArray, at: FloatArray) -> FloatArray:
+        of_host = len(self.host.names)
+        return self.host.truth(parameters[:, :of_host], at) + self.bump.truth(parameters[:, of_host:], at)
+
+
+EMISSION = CompactAnomaly()
+"""The paper's upward compact anomaly, height ~ N(1.5, 0.5)."""
+
+ABSORPTION = CompactAnomaly(bump=Bump(Normal(-1.5, 0.5), Uniform(0.0, 1.0), Normal(0.03, 0.01)))
+"""The paper's downward compact anomaly, height ~ N(-1.5, 0.5)."""

@@ -25,8 +25,17 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.measurements import Measurements
-from badac.simulate.anomalies import ABSORPTION, EMISSION
-from badac.simulate.curves import Bump, Curves, Parabola, Sine, SineSum, Step, draw_curves
+from badac.simulate.curves import (
+    ABSORPTION,
+    EMISSION,
+    Bump,
+    Curves,
+    Parabola,
+    Sine,
+    SineSum,
+    Step,
+    draw_curves,
+)
 from badac.simulate.distributions import FloatArray, Normal
 from badac.simulate.noise import bad_point_noise, gaussian_noise, wedding_cake_noise
 

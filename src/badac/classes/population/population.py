@@ -25,16 +25,15 @@ import numpy as np
 from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_columns, nearest
-from badac.classes.population.gaussian_members import as_gaussian
+from badac.classes.population.gaussian_members import as_gaussian, common_axes
 from badac.classes.population.gross_outliers import gross_outliers, without
 from badac.classes.population.learn import learn
 from badac.classes.population.leave_one_out import leave_one_out
 from badac.classes.population.plan import Plan, make_plan
-from badac.classes.population.rotation import common_axes
 from badac.classes.population.tails import Tails
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
-from badac.latent.class_summary import ClassSummary
+from badac.latent.class_summary import ClassSummary, reconstruct
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gain_offset import GainOffset, factor_log_evidence
@@ -47,7 +46,6 @@ from badac.latent.gaussian_approximation import (
 )
 from badac.latent.likelihood import LatentLikelihood, sums_of_values
 from badac.latent.moments import seen_clearly
-from badac.latent.reconstruction import reconstruct
 from badac.noise.kinds import LATENT_NOISE, NoiseKind
 from badac.noise.model import LinkedNoise, Noise
 from badac.registry import registered

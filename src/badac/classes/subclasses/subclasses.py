@@ -16,9 +16,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
-from badac.classes.population.gaussian_members import as_gaussian
+from badac.classes.population.gaussian_members import as_gaussian, common_axes
 from badac.classes.population.population import Population
-from badac.classes.population.rotation import common_axes
 from badac.classes.subclasses.division import LEAST_GAP, Division, divide
 from badac.classes.template import Template
 from badac.data.measurements import Measurements

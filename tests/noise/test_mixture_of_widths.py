@@ -7,8 +7,8 @@ from scipy.stats import t as student_t
 
 from badac import Measurements
 from badac.noise import Gaussian, Outliers, Student
-from badac.noise.scales import log_density
 from badac.noise.student import scale_error
+from badac.noise.widths import log_density
 
 GRID = np.linspace(-300.0, 300.0, 600_001)
 PAIRS = [(0.0, 1.0, 1.0), (0.7, 0.3, 0.5), (6.0, 1.0, 0.1), (30.0, 0.5, 1.0)]
