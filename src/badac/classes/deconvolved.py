@@ -26,7 +26,7 @@ from badac.classes.population.gross_outliers import gross_outliers, without
 from badac.classes.population.rank import repeated
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
-from badac.latent.class_summary import ClassSummary
+from badac.latent.class_summary import ClassSummary, reconstruct
 from badac.latent.component_sizes import Sizes, weigh_sizes
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.gain_offset import GainOffset, factor_log_evidence
@@ -40,7 +40,6 @@ from badac.latent.gaussian_approximation import (
 from badac.latent.likelihood import sums_of_values
 from badac.latent.mixture import Mixture
 from badac.latent.moments import Spectrum, seen_clearly
-from badac.latent.reconstruction import reconstruct
 from badac.noise.kinds import LATENT_NOISE, NoiseKind
 from badac.noise.model import Noise
 from badac.registry import registered
