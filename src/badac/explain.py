@@ -8,7 +8,7 @@ the object best gives the kind of strangeness its name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,21 @@ from badac.anomalies.bump import Bump
 from badac.anomalies.deviations import Deviations
 from badac.anomalies.matched_filter import log_bayes_factor
 from badac.anomalies.model import Known
+from badac.anomalies.reasons import Reasons
+from badac.data.description import Description
 from badac.data.measurements import Measurements
 from badac.data.units import in_units
 from badac.latent.mixture import logsumexp_rows
+from badac.noise.model import CountingNoise, noise_of_class
+from badac.printing import html_table, text_table
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 # Said of an object that the known classes explain better than any hypothesis about anomalies.
 NOTHING = "nothing strange"
+# Share of what makes a window strange that the bands named with it hold together.
+_MOST_OF_IT = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +63,8 @@ class Explanation:
         Of a bump in this window against none.
     expected, expected_sigma : (n, m)
         What the object should have looked like as a member of the class, without noise, and its standard deviation.
+    about : Description
+        What the objects are, so that points are called by their column, band or wavelength.
     """
 
     objects: Measurements
@@ -70,6 +78,7 @@ class Explanation:
     window_log_bayes_factor: FloatArray
     expected: FloatArray
     expected_sigma: FloatArray
+    about: Description = field(default_factory=Description)
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -81,17 +90,69 @@ class Explanation:
         expected, sigma = self.expected / unit, self.expected_sigma / unit
         return replace(self, objects=in_units(self.objects, unit), expected=expected, expected_sigma=sigma)
 
+    def described(self, about: Description) -> Explanation:
+        """Return the same for objects of which it is known what they are."""
+        return replace(self, about=about)
+
+    # -- in words ----------------------------------------------------------------------------------------------------
+
+    def strongest(self, row: int = 0, n: int = 5) -> IntArray:
+        """Return the numbers of the points of an object that are pulled furthest, the furthest first."""
+        seen = np.flatnonzero(self.objects.observed[row])
+        size = np.abs(np.nan_to_num(self.pull[row, seen]))
+        return seen[np.argsort(-size, kind="stable")[:n]].astype(np.int64)
+
+    def where(self, row: int = 0) -> str:
+        """Return where an object is strangest: the column, the window of wavelengths, or that of times and its bands."""
+        said = self.about.window(self.objects, self.window[row])
+        bands = self._bands_of_window(row)
+        return f"{said}, {bands}" if said and bands else said
+
+    def _bands_of_window(self, row: int) -> str:
+        """The bands that hold most of what makes the strangest window strange."""
+        if self.objects.band is None:
+            return ""
+        x = places(self.objects, row)
+        band = np.broadcast_to(self.objects.band, self.objects.shape)[row]
+        low, high = self.window[row]
+        inside = np.flatnonzero(self.objects.observed[row] & (x >= low) & (x <= high))
+        if not inside.size:
+            return ""
+        weight = np.bincount(band[inside], np.nan_to_num(self.pull[row, inside]) ** 2)
+        order = np.argsort(-weight, kind="stable")
+        number = 1 + int(np.searchsorted(np.cumsum(weight[order]), _MOST_OF_IT * weight.sum()))
+        names = [self.about.band(int(which)) for which in order[:number] if weight[which] > 0]
+        if len(names) > 1 and len(names) == len(np.unique(band[self.objects.observed[row]])):
+            return "in every band"
+        return (
+            f"in band {names[0]}" if len(names) == 1 else f"in bands {' and '.join(names)}" if names else ""
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return a table with a row for each object."""
+        strongest = [next(iter(self.strongest(row, 1).tolist()), None) for row in range(len(self))]
+        return {
+            "object": list(range(len(self))),
+            "why": [str(name) for name in self.hypothesis],
+            "log_bayes_factor": self.log_bayes_factor.tolist(),
+            "nearest_class": [str(name) for name in self.label],
+            "strangest": [self.where(row) for row in range(len(self))],
+            "furthest_point": [
+                ""
+                if index is None
+                else f"{self.about.point(self.objects, row, index)} ({self.pull[row, index]:+.1f} sigma)"
+                for row, index in enumerate(strongest)
+            ],
+        }
+
     def __str__(self) -> str:
-        lines = [
-            f"object {row}: {self.hypothesis[row]}, log Bayes factor {self.log_bayes_factor[row]:.1f}, nearest class "
-            f"{self.label[row]}, strangest between {self.window[row, 0]:.4g} and {self.window[row, 1]:.4g} "
-            f"(log Bayes factor {self.window_log_bayes_factor[row]:.1f})"
-            for row in range(min(len(self), 20))
-        ]
-        return "\n".join([*lines, *([f"... {len(self) - 20} more"] if len(self) > 20 else [])])
+        return text_table(self.columns())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.columns(), "Why these objects are strange")
 
     def plot(self, row: int = 0, ax: Any = None) -> Any:
-        """Draw one object with error bars, what it should have looked like, and the strangest window.
+        """Draw one object as its kind of data is drawn (`badac.plots.ObjectDisplay`).
 
         Parameters
         ----------
@@ -104,42 +165,12 @@ class Explanation:
         -------
         matplotlib Axes
         """
-        import matplotlib.pyplot as plt
+        from badac.plots.object import ObjectDisplay
 
-        if ax is None:
-            ax = plt.subplots(figsize=(5.0, 3.0), layout="constrained")[1]
-        x = places(self.objects, row)
-        seen = self.objects.observed[row]
-        # A curve at its own points has no coordinate where it was not observed.
-        order = np.flatnonzero(seen) if self.objects.own_points else np.arange(x.size)
-        order = order[np.argsort(x[order], kind="stable")]
-        ax.axvspan(*self.window[row], color="#EECC66", alpha=0.4, lw=0, label="strangest window")
-        for width, shade in ((2.0, 0.15), (1.0, 0.3)):
-            low = self.expected[row] - width * self.expected_sigma[row]
-            high = self.expected[row] + width * self.expected_sigma[row]
-            ax.fill_between(x[order], low[order], high[order], color="#004488", alpha=shade, lw=0)
-        ax.plot(
-            x[order], self.expected[row, order], color="#004488", lw=1.2, label=f"as class {self.label[row]}"
-        )
-        ax.errorbar(
-            x[seen],
-            self.objects.values[row, seen],
-            self.objects.sigma[row, seen],
-            fmt="o",
-            ms=2.5,
-            lw=0.8,
-            color="#BB5566",
-            label="object",
-        )
-        ax.set_title(
-            f"{self.hypothesis[row]}: log Bayes factor {self.log_bayes_factor[row]:.1f}, window "
-            f"{self.window_log_bayes_factor[row]:.1f}",
-            fontsize="medium",
-        )
-        ax.set_xlabel("point" if self.objects.at is None else "at")
-        ax.set_ylabel("value")
-        ax.legend(fontsize="small", frameon=False)
-        return ax
+        drawn = ObjectDisplay.from_explanation(self, row).plot(ax).ax_
+        assert drawn is not None
+        drawn.set_title(f"{self.hypothesis[row]}: log Bayes factor {self.log_bayes_factor[row]:.1f}")
+        return drawn
 
 
 def explain(
@@ -176,6 +207,7 @@ def explain(
     for index in np.unique(found.best):
         rows = np.flatnonzero(found.best == index)
         member[rows] = evaluator.most_alike(int(index), objects[rows], known, n_threads=n_threads)
+    expected, expected_sigma = _as_measured(objects, found, known)
     return Explanation(
         objects=objects,
         log_bayes_factor=log_total,
@@ -186,9 +218,24 @@ def explain(
         contribution=log_bayes_factor(found.pull, Bump().signal_to_noise),
         window=found.window,
         window_log_bayes_factor=found.window_log_bayes_factor,
-        expected=found.expected,
-        expected_sigma=found.expected_sigma,
+        expected=expected,
+        expected_sigma=expected_sigma,
+        about=Description.of_objects(objects, ordered=evaluator.scales.where is not None),
     )
+
+
+def _as_measured(objects: Measurements, found: Reasons, known: Known) -> tuple[FloatArray, FloatArray]:
+    """What was expected and its standard deviation (n, m), as counts where a class of counts lives in log rates."""
+    expected, sigma = found.expected.copy(), found.expected_sigma.copy()
+    for index in np.unique(found.best):
+        noise = noise_of_class(known.noise, int(index))
+        if not isinstance(noise, CountingNoise):
+            continue
+        rows = np.flatnonzero(found.best == index)
+        some, link, width = objects[rows], found.expected[rows], found.expected_sigma[rows]
+        low, high = (noise.mean_counts(some, link + side * width) for side in (-1.0, 1.0))
+        expected[rows], sigma[rows] = noise.mean_counts(some, link), (high - low) / 2.0
+    return expected, sigma
 
 
 def words(name: str) -> str:

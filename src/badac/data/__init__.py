@@ -1,8 +1,9 @@
 """Noisy objects as one container, and the ways into it: any table as its owner has it."""
 
 from badac.data.added_noise import add_noise
-from badac.data.catalogue import Axis, Catalogue
+from badac.data.catalogue import Catalogue
 from badac.data.conventions import Conventions
+from badac.data.description import Axis, Description
 from badac.data.files import read_frame
 from badac.data.folding import binned, fold
 from badac.data.frames import as_frame
@@ -26,6 +27,7 @@ __all__ = [
     "Axis",
     "Catalogue",
     "Conventions",
+    "Description",
     "Loss",
     "Losses",
     "Measurements",

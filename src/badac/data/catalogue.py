@@ -9,26 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from badac.data.description import NO_AXIS, Axis, Description
 from badac.data.losses import Losses
 from badac.data.measurements import Measurements, concatenate
-
-KINDS = ("catalogue", "grid curve", "light curve", "spectrum", "counts")
-"""Unlike columns; one quantity at common points; at times; at wavelengths; numbers of events."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """What the points of a curve are measured along, or what is measured: a name and a unit, for pictures and words.
-
-    >>> str(Axis("wavelength", "Angstrom"))
-    'wavelength [Angstrom]'
-    """
-
-    name: str = ""
-    unit: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +35,7 @@ class Catalogue:
     features : tuple of str
         Names of the points of a wide table.
     kind : str
-        One of `KINDS`.
+        One of `badac.data.description.KINDS`.
     axis : Axis
         What `at` is; empty where points have no order.
     quantity : Axis
@@ -71,8 +54,8 @@ class Catalogue:
     bands: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     kind: str = "catalogue"
-    axis: Axis = Axis()
-    quantity: Axis = Axis()
+    axis: Axis = NO_AXIS
+    quantity: Axis = NO_AXIS
     units: Mapping[str, str] = field(default_factory=dict)
     carried: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
@@ -113,16 +96,14 @@ class Catalogue:
             carried={name: column[rows] for name, column in self.carried.items()},
         )
 
+    @property
+    def about(self) -> Description:
+        """What pictures and words need to know: kind, axes, bands, names and units of the columns."""
+        return Description(self.kind, self.axis, self.quantity, self.bands, self.features, self.units)
+
     def description(self) -> dict[str, Any]:
-        """Return what pictures and words need to know, as plain values that a model file can hold."""
-        return {
-            "kind": self.kind,
-            "axis": [self.axis.name, self.axis.unit],
-            "quantity": [self.quantity.name, self.quantity.unit],
-            "bands": list(self.bands),
-            "features": list(self.features),
-            "units": dict(self.units),
-        }
+        """Return the same as plain values that a model file can hold."""
+        return self.about.as_dict()
 
     def with_labels(self, names: Any, labels: Any, carried: Mapping[str, Any] | None = None) -> Catalogue:
         """Take the labels from another table; objects that only one of the two has are left out, and named.

@@ -14,10 +14,11 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from badac.data.catalogue import Axis, Catalogue, whole_labels
+from badac.data.catalogue import Catalogue, whole_labels
 from badac.data.cells import numbers, read_cells
 from badac.data.columns import Roles, recognise
 from badac.data.conventions import Conventions, Said
+from badac.data.description import Axis
 from badac.data.frames import as_frame
 from badac.data.losses import Losses, counted
 from badac.data.magnitudes import to_flux

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from badac.data.catalogue import Axis, Catalogue, name_key
+from badac.data.catalogue import Catalogue, name_key
 from badac.data.columns import find
+from badac.data.description import Axis
 from badac.data.error_marks import key_of
 from badac.data.files import read_frame
 from badac.data.folding import fold

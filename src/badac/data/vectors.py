@@ -14,10 +14,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from badac.data.axes import TIMES, WAVELENGTHS, axis_name, undo_logarithm
-from badac.data.catalogue import Axis, Catalogue
+from badac.data.catalogue import Catalogue
 from badac.data.cells import Cells, as_meant, numbers, unit_factors
 from badac.data.columns import SYNONYMS, check_overrides, find
 from badac.data.conventions import Conventions, Said
+from badac.data.description import Axis
 from badac.data.error_marks import VALUE_MARKS, words
 from badac.data.light_curves import from_long
 from badac.data.losses import Losses, some

@@ -246,6 +246,11 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What `anomaly_score`, and with it the order of `rank`, is: a sentence."""
         return self.fitted_.score_meaning
 
+    @property
+    def pvalues_ready(self) -> bool:
+        """Whether p-values cost no more than the score: nothing has to be learned once more (`prepare_pvalues`)."""
+        return self._held_out is not None or self.fitted_.ranks_left_out
+
     def prepare_pvalues(self) -> Self:
         """Make ready what p-values need, before the first object asks: a second model, learned without a part of the objects.
 

@@ -1,8 +1,13 @@
-"""One object of a file, explained."""
+"""One object of a file, explained: by its name, or by its place in a ranking.
+
+A results folder of ``badac rank`` knows its model and its table (``summary.json``), so that ``badac explain results --rank 1``
+needs nothing else.
+"""
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,13 +16,15 @@ from typing import Any
 import numpy as np
 
 from badac.data import Catalogue
+from badac.data.files import read_frame
 from badac.data.losses import Losses
 from badac.estimators import BADACClassifier
 from badac.explain import Explanation
 from badac.job.batches import batches
-from badac.job.ranking import score_batch
 from badac.job.record import layout_of
+from badac.job.story import Story
 from badac.plots import ObjectDisplay
+from badac.ranking import strangest_first
 from badac.verdicts import Verdicts
 
 _POINTS_SHOWN = 5
@@ -44,7 +51,7 @@ class Explained:
     @property
     def display(self) -> ObjectDisplay:
         """The figure."""
-        return ObjectDisplay.from_explanation(self.explanation, 0, self.object.bands)
+        return ObjectDisplay.from_explanation(self.explanation, 0, period_of(self.object, 0))
 
     def numbers(self) -> dict[str, Any]:
         """Return what was found, as JSON has it."""
@@ -54,48 +61,37 @@ class Explained:
             "hypothesis": str(found.hypothesis[0]),
             "log_bayes_factor": float(found.log_bayes_factor[0]),
             "window": [place_name(self.object, edge) for edge in found.window[0]],
+            "where": found.where(0),
             "window_log_bayes_factor": float(found.window_log_bayes_factor[0]),
             "points": [
                 {
-                    "point": place_name(self.object, _place(self.object, index)),
+                    "point": self.object.about.point(self.object.objects, 0, index),
                     "value": float(self.object.objects.values[0, index]),
                     "sigma": float(self.object.objects.sigma[0, index]),
                     "expected": float(found.expected[0, index]),
                     "pull": float(found.pull[0, index]),
                 }
-                for index in self._strangest_points()
+                for index in found.strongest(0, _POINTS_SHOWN).tolist()
             ],
         }
 
     def lines(self) -> list[str]:
         """Return what was found, in words."""
-        found = self.numbers()
-        lines = [
-            f"{found['object']}: nearest class {found['class']} (probability {found['class_proba']:.3f} among the known), "
-            f"anomaly probability {found['anomaly_proba']:.3g}, p-value {found['pvalue']:.2g}."
-        ]
-        first, last = found["window"]
-        where = f"at {first}" if first == last else f"from {first} to {last}"
-        lines.append(
-            f"{found['hypothesis'].capitalize()} (log Bayes factor {found['log_bayes_factor']:.1f}); strangest {where} "
-            f"(log Bayes factor {found['window_log_bayes_factor']:.1f})."
-        )
+        found, explanation, about = self.numbers(), self.explanation, self.object.about
+        story = Story.of(self.model, found)
         if not found["points"]:
-            return [lines[0], "Nothing was measured, so nothing is strange."]
+            return [f"{found['object']}: {story.verdict}", "Nothing was measured, so nothing is strange."]
+        lines = [f"{found['object']}: {story.verdict}", f"{story.why(found['where'])}"]
         lines.append(
-            "Strangest points, with their deviation from what the class and the other points predict:"
+            f"The points furthest from what class {explanation.label[0]} and the other points predict:"
         )
-        lines += [
-            f"  {point['point']}: {point['value']:.4g} +- {point['sigma']:.2g}, expected {point['expected']:.4g}, "
-            f"{point['pull']:+.1f} standard deviations"
-            for point in found["points"]
+        points = zip(explanation.strongest(0, _POINTS_SHOWN).tolist(), found["points"], strict=True)
+        return lines + [
+            f"  {point['point']}: {about.value(point['value'], index)}"
+            + (f" +- {point['sigma']:.2g}" if self.object.objects.has_errors else "")
+            + f", expected {point['expected']:.4g}, {point['pull']:+.1f} sigma"
+            for index, point in points
         ]
-        return lines
-
-    def _strangest_points(self) -> list[int]:
-        seen = np.flatnonzero(self.object.objects.observed[0])
-        size = np.abs(np.nan_to_num(self.explanation.pull[0, seen]))
-        return [int(index) for index in seen[np.argsort(-size, kind="stable")[:_POINTS_SHOWN]]]
 
 
 def find_object(model: BADACClassifier, path: str | os.PathLike[str], name: str) -> Catalogue:
@@ -117,9 +113,112 @@ def find_object(model: BADACClassifier, path: str | os.PathLike[str], name: str)
     raise ValueError(f"{Path(path).name} has no object {name!r}.{hint}")
 
 
-def explained(model: BADACClassifier, one: Catalogue) -> Explained:
-    """Judge and explain one object."""
-    return Explained(model, one, score_batch(model, one), model.explain(one.objects))
+@dataclass(frozen=True)
+class Results:
+    """A folder that ``badac rank`` has written: where its model, its table and its ranking are."""
+
+    model: Path
+    table: Path
+    ranking: Path
+
+    @classmethod
+    def of(cls, folder: Path) -> Results:
+        """Read where they are from the folder's summary."""
+        summary = folder / "summary.json"
+        rankings = sorted(folder.glob("ranking.*"))
+        if not summary.exists() or not rankings:
+            raise ValueError(
+                f"{folder} is not a folder of results: it has no summary.json and ranking, as badac rank writes them. Give "
+                "such a folder, or a model file and a table."
+            )
+        kept = json.loads(summary.read_text())
+        for key in ("model", "table"):
+            if not kept.get(key):
+                raise ValueError(
+                    f"{summary} does not say where the {key} is: give the model file and the table instead of the folder."
+                )
+            if not (folder / kept[key]).exists():
+                raise ValueError(
+                    f"the {key} of these results is no longer at {folder / kept[key]}: give the model file and the table."
+                )
+        return cls(folder / kept["model"], folder / kept["table"], rankings[0])
+
+    def at_rank(self, rank: int) -> tuple[str, float | None]:
+        """Return the name of the object at a rank, from 1, and its p-value."""
+        return at_rank(self.ranking, rank)
+
+    def pvalue(self, name: str) -> float | None:
+        """Return the p-value of an object by its name; None if the ranking does not have it."""
+        frame = _ranking(self.ranking)
+        rows = np.flatnonzero(np.asarray(frame["object"].astype(str)) == name)
+        return float(frame["pvalue"].iloc[rows[0]]) if rows.size and "pvalue" in frame.columns else None
+
+
+def at_rank(ranking: Path, rank: int) -> tuple[str, float | None]:
+    """Return the name of the object at a rank, from 1, and its p-value, of a ranking's file."""
+    frame = _ranking(ranking)
+    rows = np.flatnonzero(np.asarray(frame["rank"]) == rank)
+    if not rows.size:
+        raise ValueError(
+            f"{ranking.name} has no rank {rank}: its ranks go from {int(frame['rank'].min())} to "
+            f"{int(frame['rank'].max())}."
+        )
+    row = frame.iloc[int(rows[0])]
+    return str(row["object"]), float(row["pvalue"]) if "pvalue" in frame.columns else None
+
+
+def _ranking(path: Path) -> Any:
+    frame = read_frame(path, text=["object"])
+    absent = [name for name in ("rank", "object") if name not in frame.columns]
+    if absent:
+        raise ValueError(f"{path} is not a ranking: it has no column {absent[0]!r}.")
+    return frame
+
+
+def ranked_now(model: BADACClassifier, path: str | os.PathLike[str], rank: int) -> Catalogue:
+    """Return the object at a rank, from 1, of a file that has not been ranked yet; by the score, without p-values."""
+    kept: list[tuple[Catalogue, np.ndarray[Any, Any]]] = []
+    for batch in batches(path, layout_of(model)):
+        score = judged(model, batch).score
+        top = strangest_first(score)[:rank]
+        kept.append((replace(batch[top], label=None), score[top]))
+    score = np.concatenate([one for _, one in kept])
+    if rank > len(score):
+        raise ValueError(f"{Path(path).name} has no rank {rank}: it has {len(score)} objects.")
+    place = int(strangest_first(score)[rank - 1])
+    for part, scores in kept:
+        if place < len(scores):
+            return replace(part[[place]], losses=Losses())
+        place -= len(scores)
+    raise AssertionError("a place is in one of the parts")
+
+
+def judged(model: BADACClassifier, one: Catalogue, *, pvalues: bool = False) -> Verdicts:
+    """Return the verdicts on some objects, with their names."""
+    return model.verdicts(one.objects, pvalues=pvalues).having(object=one.ids)
+
+
+def explained(model: BADACClassifier, one: Catalogue, *, pvalue: float | None = None) -> Explained:
+    """Judge and explain one object.
+
+    A p-value that is known already (from a ranking) is taken; otherwise it is worked out only where the model has what it needs
+    at hand, since learning the classes once more for it takes as long as learning them did.
+    """
+    verdict = judged(model, one, pvalues=pvalue is None and model.pvalues_ready)
+    if pvalue is not None:
+        verdict = verdict.having(pvalue=np.array([pvalue]))
+    return Explained(model, one, verdict, model.explain(one.objects).described(one.about))
+
+
+def period_of(found: Catalogue, row: int) -> float | None:
+    """Return the period that an object came with, if it is known and positive."""
+    if "period" not in found.carried:
+        return None
+    try:
+        period = float(found.carried["period"][row])
+    except (TypeError, ValueError):
+        return None
+    return period if np.isfinite(period) and period > 0 else None
 
 
 def place_name(found: Catalogue, place: float) -> str:
@@ -127,8 +226,3 @@ def place_name(found: Catalogue, place: float) -> str:
     if found.objects.at is None and found.features:
         return found.features[int(np.clip(round(float(place)), 0, len(found.features) - 1))]
     return f"{float(place):.6g}"
-
-
-def _place(found: Catalogue, index: int) -> float:
-    at = found.objects.at
-    return float(index) if at is None else float(np.broadcast_to(at, found.objects.shape)[0, index])

@@ -106,7 +106,7 @@ def _strangest(page: Page, found: Found, file: str) -> None:
     cards = []
     for row in range(len(found.shown)):
         card = Page(f"{row + 1}. {found.shown.ids[row]}")
-        display = ObjectDisplay.from_explanation(explanation, row, found.shown.bands)
+        display = ObjectDisplay.from_explanation(explanation, row)
         words = _why(explanation, row, found, top)
         display.plot(with_legend=row == 0)
         assert display.figure_ is not None

@@ -123,6 +123,9 @@ class Binomial:
         log_choose = gammaln(trials + 1.0) - gammaln(success + 1.0) - gammaln(trials - success + 1.0)
         return np.asarray(log_choose + success * log_expit(link) + (trials - success) * log_expit(-link))
 
+    def mean_counts(self, objects: Measurements, link: FloatArray) -> FloatArray:
+        return np.asarray(np.round(amount_of(self.trials, objects, "trials")) * expit(link))
+
 
 def binomial_log_match(d: FloatArray, n_d: FloatArray, c: FloatArray, n_c: FloatArray) -> FloatArray:
     """Log probability of d successes in n_d trials, given c in n_c and a flat prior on the probability."""

@@ -91,6 +91,14 @@ class LinkedNoise(Protocol):
 
 
 @runtime_checkable
+class CountingNoise(Protocol):
+    """Noise that says what is counted on average where a link has some value, for pictures and words."""
+
+    def mean_counts(self, objects: Measurements, link: FloatArray) -> FloatArray:
+        """Return (n, m): the mean of each point of the objects at link values (n, m)."""
+
+
+@runtime_checkable
 class AddedCovariance(Protocol):
     """Noise that adds one covariance to everybody's error bars."""
 

@@ -117,6 +117,10 @@ class Poisson:
         mean = exposure * np.exp(np.clip(link, -50.0, 50.0)) + background
         return np.asarray(counts * np.log(mean) - mean - _log_factorial(counts))
 
+    def mean_counts(self, objects: Measurements, link: FloatArray) -> FloatArray:
+        _, exposure, background = self._parts(objects)
+        return np.asarray(exposure * np.exp(np.clip(link, -50.0, 50.0)) + background)
+
     def _parts(self, objects: Measurements) -> tuple[FloatArray, FloatArray, FloatArray]:
         counts = np.where(objects.observed, objects.values, 0.0)
         return (

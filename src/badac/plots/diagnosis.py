@@ -7,7 +7,7 @@ tails; a histogram wider or narrower than the curve means error bars that are to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from badac.diagnostics import Diagnosis
-
 FloatArray = npt.NDArray[np.float64]
+
+
+class Diagnosed(Protocol):
+    """What is drawn of a diagnosis (`badac.diagnostics.Diagnosis`)."""
+
+    @property
+    def pulls(self) -> FloatArray: ...
+    @property
+    def best(self) -> str: ...
 
 
 @dataclass
@@ -55,7 +62,7 @@ class DiagnosisDisplay:
         return cls(edges, np.histogram(np.clip(pulls, -6.0, 6.0), edges, density=True)[0], title)
 
     @classmethod
-    def from_diagnosis(cls, diagnosis: Diagnosis) -> Self:
+    def from_diagnosis(cls, diagnosis: Diagnosed) -> Self:
         """Show what `BADACClassifier.diagnose` found."""
         return cls.from_pulls(diagnosis.pulls, f"noise: {diagnosis.best}")
 
