@@ -1,0 +1,55 @@
+"""Running figures of a session: what was looked at, what was found, and what the next looks promise."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+NEXT = 20
+"""How many looks ahead are promised."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Where a session stands.
+
+    Attributes
+    ----------
+    looked : int
+        Objects that something was said of, "unsure" included.
+    found : int
+        Those of them that are worth something.
+    expected_next : float
+        How many of the next 20 are expected to be.
+    discoveries : tuple of int
+        Found after each look: the curve of discoveries.
+    by_name : dict
+        How many of each: "new: ring", "artefact: trail", "class: RRab", "dull", ...
+    left : int
+        Objects not looked at yet.
+    elsewhere : int
+        Statements about objects that are not in the table.
+    """
+
+    looked: int
+    found: int
+    expected_next: float
+    discoveries: tuple[int, ...]
+    by_name: dict[str, int]
+    left: int
+    elsewhere: int = 0
+
+    def numbers(self) -> dict[str, Any]:
+        """Return them as JSON has them."""
+        return asdict(self) | {"discoveries": list(self.discoveries)}
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def lines(self) -> list[str]:
+        """Return them in words."""
+        kinds = ", ".join(f"{name} ({count})" for name, count in self.by_name.items())
+        return [
+            f"Looked at {self.looked}, found {self.found}; {self.expected_next:.1f} expected among the next {NEXT}.",
+            *([f"Said: {kinds}."] if kinds else []),
+        ]

@@ -1,0 +1,196 @@
+"""The file of a session: JSON lines that are only ever added to, each on the disk before the next is asked for.
+
+Several processes may write one file: a line is added under a lock, in one write, and whoever comes next reads what the others
+said. A crash can leave half a line at the end; it is set aside beside the file, and said. The first line, and each further one
+with "badac_triage", names the model, so that statements about another model's ranking are known as such.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from badac.triage.statement import Statement
+from badac.writing import write_whole
+
+try:
+    import fcntl
+except ImportError:  # Windows: one write to a file opened for appending is one piece there too
+    fcntl = None  # type: ignore[assignment]
+
+VERSION = 1
+
+
+@dataclass
+class Journal:
+    """Statements, and the file they are in; without a path they are kept in memory only.
+
+    Attributes
+    ----------
+    path : Path or None
+    heads : list of dict
+        The lines that name a model, oldest first.
+    statements : list of Statement
+        In the order of the file.
+    notes : list of str
+        What was found wrong with the file and set right.
+    """
+
+    path: Path | None = None
+    heads: list[dict[str, Any]] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    _read: int = 0
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str] | None) -> Journal:
+        """Open the file of a session, whatever is in it; it is made if there is none."""
+        if path is None:
+            return cls()
+        journal = cls(Path(path))
+        try:
+            with journal._locked() as file:
+                journal._mend(file)
+                journal._catch_up(file)
+        except IsADirectoryError:
+            raise ValueError(f"{path} is a folder: a session is a file. Give its name too.") from None
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"the session cannot be written to {path} ({error.strerror}): what is said would be lost. Give another place "
+                "for it (--session FILE)",
+            ) from None
+        return journal
+
+    def name_model(self, model: str, **about: Any) -> None:
+        """Add the line that names the model, unless the file's last such line does already."""
+        if self.heads and self.heads[-1]["model"] == model:
+            return
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        head = {"badac_triage": VERSION, "model": model, "when": now, **about}
+        self._append(json.dumps(head, ensure_ascii=False, allow_nan=False))
+        if self.path is None:
+            self.heads.append(head)
+
+    def add(self, statement: Statement) -> None:
+        """Put a statement on the disk, after whatever others said meanwhile."""
+        self._append(statement.line())
+        if self.path is None:
+            self.statements.append(statement)
+
+    def refresh(self) -> bool:
+        """Read what other processes have said; whether there was anything."""
+        if self.path is None:
+            return False
+        before = len(self.statements)
+        if self.path.stat().st_size != self._read:
+            with self._locked() as file:
+                self._catch_up(file)
+        return len(self.statements) != before
+
+    # -- the file ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _locked(self) -> Iterator[BinaryIO]:
+        assert self.path is not None
+        with open(self.path, "a+b") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+
+    def _append(self, line: str) -> None:
+        if self.path is None:
+            return
+        with self._locked() as file:
+            # Another process may have been killed half-way since.
+            self._mend(file)
+            file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+            self._catch_up(file)
+
+    def _mend(self, file: BinaryIO) -> None:
+        """Set half a last line aside, in a file beside."""
+        assert self.path is not None
+        file.seek(0, os.SEEK_END)
+        size = file.tell()
+        start = max(0, size - (1 << 16))
+        file.seek(start)
+        tail = file.read()
+        if not tail or tail.endswith(b"\n"):
+            return
+        cut = tail.rfind(b"\n") + 1
+        half = tail[cut:]
+        try:
+            if isinstance(json.loads(half), dict):
+                file.write(b"\n")  # whole, but for its end
+                file.flush()
+                return
+        except ValueError:
+            pass
+        aside = self.path.with_name(f"{self.path.name}.damaged")
+        with open(aside, "ab") as kept:
+            kept.write(half + b"\n")
+        file.truncate(start + cut)
+        file.seek(0, os.SEEK_END)
+        self.notes.append(
+            f"The last line of {self.path.name} was damaged (a crash while it was written): it is set aside in {aside.name}, "
+            "and everything before it holds."
+        )
+
+    def _catch_up(self, file: BinaryIO) -> None:
+        """Read the whole lines that are new."""
+        file.seek(self._read)
+        new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        for line in whole.splitlines():
+            self._take(line)
+        self._read += len(whole)
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        number = len(self.heads) + len(self.statements) + 1
+        try:
+            found = json.loads(line)
+            if not isinstance(found, dict):
+                raise ValueError("not an object of JSON")
+            if "badac_triage" in found:
+                if found["badac_triage"] > VERSION or not isinstance(found.get("model"), str):
+                    raise ValueError("written by a later badac")
+                self.heads.append(found)
+            else:
+                self.statements.append(Statement.of(found))
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"{self.path} is not the file of a session, or line {number} of it is damaged ({error}). Remove that line to "
+                "go on without it, or give another file."
+            ) from None
+
+
+def merge(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str]) -> Journal:
+    """Put the sessions of several people together into one new file, in the order in which things were said.
+
+    A line that is in several files (a session that was copied and gone on with) counts once. Sessions of different models are
+    put together too: they are replayed where objects match.
+    """
+    if Path(into).exists():
+        raise ValueError(f"{into} is there already. Give another name for the merged session.")
+    for path in paths:
+        if not Path(path).exists():
+            raise FileNotFoundError(f"there is no session {path}")
+    parts = [Journal.at(path) for path in paths]
+    heads = {json.dumps(head, sort_keys=True): head for part in parts for head in part.heads}
+    said = {each.id: each for part in parts for each in part.statements}
+    dated: list[tuple[str, int, str, str]] = [
+        (str(head.get("when", "")), 0, "", json.dumps(head, ensure_ascii=False)) for head in heads.values()
+    ]
+    dated += [(each.when, 1, each.id, each.line()) for each in said.values()]
+    write_whole(Path(into), "".join(f"{line}\n" for *_, line in sorted(dated)))
+    return Journal.at(into)
