@@ -18,6 +18,7 @@ from badac._kernels import Backend
 from badac._kernels.arguments import Pairs
 from badac._kernels.hypotheses import Filtering
 from badac._kernels.latent import GROUP, Components, Near, pack
+from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.widths import WidePoints
 from badac.noise import Outliers, Student
 
@@ -205,6 +206,26 @@ _LATENT = [(1, 1, 1), (5, 3, 2), (17, 4, 6), (9, 2, 12), (6, 3, 15), (4, 2, 33),
 _BUMPS = [(1, 6, 1, 1), (13, 30, 4, 2), (6, 40, 14, 2), (5, 20, 3, 3)]
 _WIDTHS = [(1, 1, 1), (7, 5, 2), (9, 100, 8), (4, 33, 13), (5, 7, 3), (5, 8, 49)]
 
+
+def _own_points(n: int, m: int, r: int, j: int, period: float) -> Arguments:
+    """Objects of up to m points in up to three groups, some of both empty, in two bands."""
+    rng = np.random.default_rng(n + m + r + j)
+    group = np.concatenate([[0], np.cumsum(rng.integers(0, 4, n))])
+    first = np.concatenate([[0], np.cumsum(rng.integers(0, m // 2 + 2, group[-1]))])
+    count, knots = int(first[-1]), 1 + m % 7
+    points = GroupedPoints(
+        rng.standard_normal(count),
+        rng.uniform(0.1, 2.0, count),
+        rng.uniform(-0.5, 1.5, count),
+        first.astype(np.int64),
+        group.astype(np.int64),
+        rng.integers(0, 2, int(group[-1])),
+    )
+    coefficients = rng.standard_normal((2, 1 + knots, 1 + r + j))
+    curves = Curves(np.linspace(0.0, 1.0, knots), 0.3, period, coefficients, r, np.array([0.1, 0.3]))
+    return {"points": points, "curves": curves, "widths": np.array([1.0, 0.25, 9.0])}
+
+
 TABLE: dict[str, Row] = {
     "pair_log_match": Row(_all_matter, _PAIRS, (1500, 900, 30), (3000, 20_000, 100), 1e-11, 1e-11),
     "pair_logsumexp": Row(_of_pairs, _PAIRS, (1500, 900, 30), (20_000, 20_001, 100), 2e-9, 1e-11),
@@ -225,6 +246,20 @@ TABLE: dict[str, Row] = {
     "latent_left_out": Row(_left_out, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
     "weigh_points": Row(
         _points, [(1, 1), (3, 7), (5, 16), (2, 101)], (3000, 100), (2_000_000, 100), 1e-12, 1e-9
+    ),
+    "points_likelihood": Row(
+        _own_points,
+        [
+            (1, 1, 1, 0, 1.0),
+            (5, 9, 3, 2, np.inf),
+            (4, 40, 13, 8, 0.7),
+            (3, 30, 48, 32, np.inf),
+            (3, 5, 50, 3, 1.0),
+        ],
+        (700, 60, 12, 8, np.inf),
+        (40_000, 60, 40, 30, np.inf),
+        1e-9,
+        1e-9,
     ),
     "latent_without": Row(
         _without,

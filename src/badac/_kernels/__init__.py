@@ -3,8 +3,8 @@
 A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMPILED` is the core, None where it was not built
 or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
 else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
-that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `hypotheses`, `widths`). All take
-`n_threads`, and no result depends on it.
+that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `points`, `hypotheses`, `widths`).
+All take `n_threads`, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from badac._kernels import hypotheses as _hypotheses
 from badac._kernels import latent as _latent
 from badac._kernels import mixture as _mixture
 from badac._kernels import pairs as _pairs
+from badac._kernels import points as _points
 from badac._kernels import widths as _widths
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
 from badac._kernels.backends import NUMPY, Backend
@@ -42,6 +43,7 @@ __all__ = [
     "mixture_logsumexp",
     "pair_log_match",
     "pair_logsumexp",
+    "points_likelihood",
     "using",
     "weigh_points",
     "widths_log_likelihood",
@@ -104,6 +106,7 @@ latent_posterior = _dispatched(_latent.latent_posterior)
 latent_step = _dispatched(_latent.latent_step)
 latent_left_out = _dispatched(_latent.latent_left_out)
 weigh_points = _dispatched(_latent.weigh_points)
+points_likelihood = _dispatched(_points.points_likelihood)
 latent_without = _dispatched(_hypotheses.latent_without)
 bump_ratios = _dispatched(_hypotheses.bump_ratios)
 bump_average = _dispatched(_hypotheses.bump_average)

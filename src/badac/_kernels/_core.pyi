@@ -126,6 +126,32 @@ def mixture_logsumexp(
     level: str,
 ) -> None: ...
 
+points_max_rank: int
+points_max_local: int
+points_max_knots: int
+
+def points_likelihood(
+    precision: FloatArray,
+    shift: FloatArray,
+    offset: FloatArray,
+    values: FloatArray,
+    variance: FloatArray,
+    at: FloatArray,
+    first: IntArray,
+    group: IntArray,
+    band: IntArray,
+    knots: FloatArray,
+    coefficients: FloatArray,
+    psi: FloatArray,
+    widths: FloatArray,
+    *,
+    rank: int,
+    length: float,
+    period: float,
+    n_threads: int,
+    level: str,
+) -> None: ...
+
 hypothesis_max_size: int
 bump_max_rank: int
 bump_max_asked: int

@@ -16,10 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from badac._kernels import hypotheses, latent, mixture, pairs, widths
+from badac._kernels import hypotheses, latent, mixture, pairs, points, widths
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
 from badac._kernels.hypotheses import Filtering
 from badac._kernels.latent import Components, Near, Sums
+from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.widths import WidePoints
 
 
@@ -82,6 +83,12 @@ class WeighPoints(Protocol):
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
 
 
+class PointsLikelihood(Protocol):
+    def __call__(
+        self, points: GroupedPoints, curves: Curves, widths: FloatArray, *, n_threads: int = 1
+    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+
+
 class Without(Protocol):
     def __call__(
         self,
@@ -136,6 +143,7 @@ class Backend:
     latent_step: Step = latent.latent_step
     latent_left_out: LeftOut = latent.latent_left_out
     weigh_points: WeighPoints = latent.weigh_points
+    points_likelihood: PointsLikelihood = points.points_likelihood
     latent_without: Without = hypotheses.latent_without
     bump_ratios: BumpRatios = hypotheses.bump_ratios
     bump_average: BumpAverage = hypotheses.bump_average

@@ -127,6 +127,7 @@ COMPILED = Backend(
     latent_step=latent.latent_step,
     latent_left_out=latent.latent_left_out,
     weigh_points=latent.weigh_points,
+    points_likelihood=latent.points_likelihood,
     latent_without=latent.latent_without,
     bump_ratios=latent.bump_ratios,
     bump_average=latent.bump_average,

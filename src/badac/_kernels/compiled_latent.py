@@ -1,9 +1,10 @@
 """The compiled kernels of latent positions: weights of points, matches, EM steps, hypotheses and widths.
 
 Twin: the function of the same name in `NUMPY`, which is also called where the core's own bounds end: latent dimensions above
-48, deviations above 96, more than 2 components asked about bumps, more than 64 widths. Tolerance: 1e-10 of the sum of the
-sizes of a match's terms; 1e-9 of it for hypotheses; 1e-9 of the log likelihood and of the weights for widths. A bump is
-visited only at the points from its first to its last that are not zero.
+48, local shapes above 32, knots above 256, deviations above 96, more than 2 components asked about bumps, more than 64 widths.
+Tolerance: 1e-10 of the sum of the sizes of a match's terms; 1e-9 of it for hypotheses and for points of an object's own; 1e-9
+of the log likelihood and of the weights for widths. A bump is visited only at the points from its first to its last that are
+not zero.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 from badac._kernels.backends import NUMPY
 from badac._kernels.hypotheses import Filtering
 from badac._kernels.latent import Components, Near, Sums
+from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.widths import WidePoints
 
-_ABI = 3  # of `_core`, counted up when a signature there changes
+_ABI = 4  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(
@@ -124,6 +126,37 @@ def weigh_points(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     out = (np.empty(values.shape), np.empty(values.shape), np.empty(len(values)))
     _core.weigh_points(*out, *map(_whole, (values, sigma, mean, psi)), **how(n_threads))
+    return out
+
+
+def points_likelihood(
+    points: GroupedPoints, curves: Curves, widths: FloatArray, *, n_threads: int = 1
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    r, j = curves.rank, curves.coefficients.shape[2] - 1 - curves.rank
+    fits = 0 < r <= _core.points_max_rank and 0 <= j <= _core.points_max_local
+    if not fits or len(curves.knots) > _core.points_max_knots:
+        return NUMPY.points_likelihood(points, curves, widths)
+    n, s = len(points.group) - 1, len(widths)
+    out = (np.empty((s, n, r * (r + 1) // 2)), np.empty((s, n, r)), np.empty((s, n)))
+    _core.points_likelihood(
+        precision=out[0],
+        shift=out[1],
+        offset=out[2],
+        values=_whole(points.values),
+        variance=_whole(points.variance),
+        at=_whole(points.at),
+        first=_whole(points.first),
+        group=_whole(points.group),
+        band=_whole(points.band),
+        knots=_whole(curves.knots),
+        coefficients=_whole(curves.coefficients),
+        psi=_whole(curves.psi),
+        widths=_whole(widths),
+        rank=r,
+        length=curves.length,
+        period=curves.period,
+        **how(n_threads),
+    )
     return out
 
 

@@ -124,7 +124,7 @@ class GaussianProcess:
         """Return what learned the process, the process, and the order (k,) in which members were dealt into folds."""
         self._check()
         scales = TrainingScales.of(members) if scales is None else scales
-        origin, extent, basis = self._frame(members, scales)
+        origin, extent, basis = self.frame(members, scales)
         prior_precision = (basis.prior_scale() * extent.value) ** -2.0
         learner = Learner(basis, origin, prior_precision, extent, rng)
         blank = Process(
@@ -170,7 +170,7 @@ class GaussianProcess:
         if self.rank != "learn" and not (isinstance(self.rank, int) and self.rank >= 0):
             raise ValueError(f"`rank` must be a whole number >= 0 or 'learn': got {self.rank!r}.")
 
-    def _frame(self, members: Measurements, scales: TrainingScales) -> tuple[float, Extent, Basis]:
+    def frame(self, members: Measurements, scales: TrainingScales) -> tuple[float, Extent, Basis]:
         """Origin and scales of the values and of the coordinate, and the basis over the members' coordinates."""
         origin = float(scales.centre.mean())
         spread = float(np.sqrt(np.mean(scales.scale**2 + (scales.centre - origin) ** 2)))

@@ -4,10 +4,10 @@
 
 As `badac.classes.population.population`, with the curves of mean and factors evaluated at each object's own points
 (`badac.latent.basis`) and a smooth remainder ``f`` (`badac.latent.process`), so that densely sampled
-objects do not count every wiggle as news. A Gaussian process with the same factors is learned first; then the density of
-``z`` is a Gaussian, a deconvolved mixture or the members' own positions, whichever held-out members prefer
-(`badac.latent.shape`). The uncertainty of the mean curve is part of every object's covariance, and a learned
-share of wider remainders gives the class its tails.
+objects do not count every wiggle as news. All is low rank plus diagonal (`badac.latent.band_factors`), learned by EM from all
+members (`badac.latent.fit_band_factors`); where errors are correlated, by a Gaussian process with the same factors. The density
+of ``z`` is a Gaussian or a deconvolved mixture, whichever held-out members prefer (`badac.latent.shape`). The uncertainty of
+the mean curve is part of every object's covariance, and a learned share of wider remainders gives the class its tails.
 
 Use it for many irregular curves of a class that bends or falls into groups; with few members it comes down to
 `badac.classes.gp`.
@@ -15,6 +15,7 @@ Use it for many irregular curves of a class that bends or falls into groups; wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -24,9 +25,12 @@ from scipy.special import logsumexp
 from badac.classes.gp import WIDTHS, GaussianProcess, learn_shares
 from badac.classes.model import FloatArray, check_noise_taken
 from badac.data.measurements import Measurements
+from badac.latent.band_factors import BandFactors
 from badac.latent.density import LatentDensity
-from badac.latent.fit_process import FOLDS, Learner
+from badac.latent.fit_band_factors import FactorLearner
+from badac.latent.fit_process import FOLDS, Learner, shuffled
 from badac.latent.gaussian_approximation import with_noise_scale
+from badac.latent.hyperparameters import Extent
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.process import Curve, FactorProcess, Process
 from badac.latent.process_summary import ProcessSummary
@@ -54,7 +58,7 @@ class IrregularPopulation:
     Attributes
     ----------
     process : Process
-        The remainder, after `fit`: its own factors are the uncertainty of the mean curve.
+        The remainder, after `fit`: its own factors are the smooth part in each band and the uncertainty of the mean curve.
     curve : Curve
     factors : (q, r)
     density : LatentDensity
@@ -92,6 +96,65 @@ class IrregularPopulation:
         check_noise_taken(self, noise, members)
         members = with_noise_scale(members, noise)
         gaussian = GaussianProcess(self.kernel, self.period, self.rank, self.n_knots)
+        if members.covariance is not None:
+            fitted, evidence = self._fit_correlated(gaussian, members, rng, scales)
+        else:
+            fitted, evidence = self._fit_factors(gaussian, members, rng, scales)
+        log_shares = learn_shares(evidence)
+        left_out = np.asarray(logsumexp(evidence + log_shares, axis=1))
+        return replace(fitted, log_shares=log_shares, member_evidence=left_out, noise=noise)
+
+    def _fit_factors(
+        self,
+        gaussian: GaussianProcess,
+        members: Measurements,
+        rng: np.random.Generator,
+        scales: TrainingScales | None,
+    ) -> tuple[Self, FloatArray]:
+        """Return the class without its shares, and the evidence (k, widths) of the members left out."""
+        scales = TrainingScales.of(members) if scales is None else scales
+        origin, extent, basis = gaussian.frame(members, scales)
+        learner = FactorLearner(basis, origin, extent, rng)
+        order = shuffled(members, rng)
+        ordered = members[order]
+        learned = learner.learn(ordered, self.rank)
+        first = self._holding(learned, extent)
+        shape = Shape("gaussian" if self.shape == "auto" else self.shape)
+        if self.shape == "auto" and learned.rank and members.n_objects >= 12:
+            latent, held = first.latent(ordered), np.arange(members.n_objects) % 3 == 0
+            # Members' own positions gained nothing over a mixture on the SPCC's classes, and cost an object ten times as much.
+            shape = choose_shape(latent[~held], latent[held], rng, curves=False)[0]
+        fitted = first._with_density(ordered, shape, rng)
+        evidence = np.empty((members.n_objects, len(WIDTHS)))
+        if members.n_objects < 2 * FOLDS:
+            evidence[order] = fitted._by_width(ordered)
+            return fitted, evidence
+        out = np.empty_like(evidence)
+        for held, without in learner.without(ordered, learned):
+            rest = self._holding(without, extent)._with_density(ordered[~held], shape, rng)
+            out[held] = rest._by_width(ordered[held])
+        evidence[order] = out
+        return fitted, evidence
+
+    def _holding(self, learned: BandFactors, extent: Extent) -> Self:
+        # At rank 0 one factor of zeros stands in, so that there is a latent space to speak of.
+        if not learned.rank:
+            learned = replace(learned, factors=np.zeros((*learned.mean.shape, 1)))
+        process, curve, factors = learned.as_process(self.kernel, self.period, extent.span)
+        return replace(self, process=process, curve=curve, factors=factors)
+
+    def _with_density(self, members: Measurements, shape: Shape, rng: np.random.Generator) -> Self:
+        density = shape.learn(self.latent(members), rng)
+        return replace(self, density=density.with_broad(1.0 / (members.n_objects + 2.0), _BROAD_WIDTH))
+
+    def _fit_correlated(
+        self,
+        gaussian: GaussianProcess,
+        members: Measurements,
+        rng: np.random.Generator,
+        scales: TrainingScales | None,
+    ) -> tuple[Self, FloatArray]:
+        """As `_fit_factors`, by whole covariances of the points: errors that are correlated leave no shorter way."""
         learner, process, order = gaussian.learn_process(members, rng, scales)
         ordered = members[order]
         shape = self._shape(ordered, learner, process)
@@ -101,9 +164,7 @@ class IrregularPopulation:
             evidence[order] = fitted._by_width(ordered)
         else:
             evidence[order] = self._left_out(ordered, learner, process, shape)
-        log_shares = learn_shares(evidence)
-        left_out = np.asarray(logsumexp(evidence + log_shares, axis=1))
-        return replace(fitted, log_shares=log_shares, member_evidence=left_out, noise=noise)
+        return fitted, evidence
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.log_shares is not None, "fit first"
@@ -136,17 +197,28 @@ class IrregularPopulation:
         assert self.process is not None and self.curve is not None and self.factors is not None, "fit first"
         return FactorProcess(self.process, self.curve, self.factors)
 
+    @property
+    def band_factors(self) -> BandFactors | None:
+        """Mean, factors and remainder as low rank plus diagonal; None where they were learned through correlated errors."""
+        assert self.process is not None and self.curve is not None and self.factors is not None, "fit first"
+        return BandFactors.of_process(self.process, self.curve, self.factors)
+
     def latent(self, objects: Measurements, *, n_threads: int = 1) -> LatentLikelihood:
         """Reduce objects to their likelihoods in the class's latent space."""
-        return self.factor.project(with_noise_scale(objects, self.noise), n_threads=n_threads)
+        return self._projected(with_noise_scale(objects, self.noise), (1.0,), n_threads)[0]
+
+    def _projected(
+        self, objects: Measurements, widths: Sequence[float], n_threads: int = 1
+    ) -> list[LatentLikelihood]:
+        low_rank = self.band_factors if objects.covariance is None else None
+        if low_rank is not None:
+            return low_rank.project_objects(objects, widths, n_threads=n_threads)
+        return [self.factor.widened(width).project(objects, n_threads=n_threads) for width in widths]
 
     def _by_width(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.density is not None
-        columns = []
-        for width in WIDTHS:
-            latent = self.factor.widened(width).project(objects, n_threads=n_threads)
-            columns.append(self.density.log_evidence(latent, n_threads=n_threads))
-        return np.column_stack(columns)
+        latents = self._projected(objects, WIDTHS, n_threads)
+        return np.column_stack([self.density.log_evidence(each, n_threads=n_threads) for each in latents])
 
     def _shape(self, members: Measurements, learner: Learner, process: Process) -> Shape:
         if self.shape != "auto" or process.factors.shape[1] == 0 or members.n_objects < 12:

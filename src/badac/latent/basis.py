@@ -73,13 +73,19 @@ class Basis:
         """Standard deviation (size,) of each coefficient in units of the values' own: wide for the constants."""
         return np.tile(np.append(10.0, np.ones(len(self.knots))), self.n_bands)
 
+    def of_one_band(self, at: FloatArray) -> FloatArray:
+        """Return (..., m, 1 + q): the features of a band at finite coordinates (..., m)."""
+        name = "periodic" if np.isfinite(self.period) else "matern52"
+        features = np.empty((*at.shape, len(self.knots) + 1))
+        features[..., 0] = 1.0
+        near, _ = correlation(name, at[..., None] - self.knots, self.length, self.period)
+        np.matmul(near, self.whiten, out=features[..., 1:])
+        return features
+
     def __call__(self, at: FloatArray, band: IntArray | None = None) -> FloatArray:
         """Return (..., m, size): the features at coordinates (..., m) in bands (..., m); NaN or band -1 give zeros."""
         seen = np.isfinite(at)
-        name = "periodic" if np.isfinite(self.period) else "matern52"
-        lag = np.where(seen, at, 0.0)[..., None] - self.knots
-        near, _ = correlation(name, lag, self.length, self.period)
-        features = np.concatenate([np.ones((*at.shape, 1)), near @ self.whiten], axis=-1)
+        features = self.of_one_band(np.where(seen, at, 0.0))
         if band is None or self.n_bands == 1:
             return np.asarray(features * seen[..., None])
         chosen = (band[..., None] == np.arange(self.n_bands)) & seen[..., None]

@@ -89,12 +89,17 @@ def candidates(n_members: int, least: int = 1) -> Iterator[Shape]:
 
 
 def choose_shape(
-    members: LatentLikelihood, held_out: LatentLikelihood, rng: np.random.Generator, *, least: int = 1
+    members: LatentLikelihood,
+    held_out: LatentLikelihood,
+    rng: np.random.Generator,
+    *,
+    least: int = 1,
+    curves: bool = True,
 ) -> tuple[Shape, dict[str, float]]:
     """Return the shape with the largest mean held-out log evidence, and that of every shape that was tried.
 
     A richer mixture must gain more than the standard error of its gain; two in a row that do not end the search, which
-    begins at `least` components.
+    begins at `least` components. Without `curves` the members' own positions are not tried.
     """
     tried: dict[str, float] = {}
     best, best_evidence = Shape("gaussian"), np.full(len(held_out), -np.inf)
@@ -108,7 +113,7 @@ def choose_shape(
             failures += 1
             if failures == 2:
                 break
-    if 4 <= len(members) <= _CURVES_UP_TO:
+    if curves and 4 <= len(members) <= _CURVES_UP_TO:
         shape = Shape("curves")
         evidence = shape.learn(members, rng).log_evidence(held_out)
         tried[str(shape)] = float(evidence.mean())

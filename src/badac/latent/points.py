@@ -1,0 +1,72 @@
+"""Objects with points of their own, as the kernels take them: all points one after the other, without padding.
+
+Points of an object in one band stand together (a group), objects in their order. What is common to all points of an object
+(shapes of the class) and what is common to a group (local shapes of a band) can then be summed in one pass
+(`badac._kernels.points`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from badac._kernels.points import GroupedPoints
+from badac.data.measurements import Measurements
+from badac.data.validation import IntArray
+from badac.latent.basis import coordinates
+from badac.training import FloatArray
+
+OBJECTS_PER_BLOCK = 512  # block size: so many objects of a hundred points take a few MB
+
+
+def grouped(objects: Measurements, n_bands: int) -> GroupedPoints:
+    """Return the observed points of objects with independent errors."""
+    assert objects.covariance is None
+    row, column = np.nonzero(objects.observed)
+    band = np.zeros(len(row), dtype=np.int64)
+    if objects.band is not None:
+        band = np.broadcast_to(objects.band, objects.shape)[row, column]
+    place = row * n_bands + band
+    if n_bands > 1:
+        order = np.argsort(place, kind="stable")
+        row, column, band, place = row[order], column[order], band[order], place[order]
+    new = np.flatnonzero(np.diff(place, prepend=-1))
+    return GroupedPoints(
+        objects.values[row, column],
+        objects.sigma[row, column] ** 2,
+        coordinates(objects)[row, column],
+        np.append(new, len(row)).astype(np.int64),
+        np.searchsorted(row[new], np.arange(objects.n_objects + 1)).astype(np.int64),
+        band[new],
+    )
+
+
+def alone(points: GroupedPoints) -> GroupedPoints:
+    """Return the same points with every group an object of its own."""
+    return points._replace(group=np.arange(len(points.first), dtype=np.int64))
+
+
+def owner_of_group(points: GroupedPoints) -> IntArray:
+    """Return (g,): the object of each group."""
+    return np.repeat(np.arange(len(points.group) - 1), np.diff(points.group))
+
+
+def group_of_point(points: GroupedPoints) -> IntArray:
+    """Return (N,): the group of each point."""
+    return np.repeat(np.arange(len(points.band)), np.diff(points.first))
+
+
+def along(features: FloatArray, band: IntArray, coefficients: FloatArray) -> FloatArray:
+    """Return (N, c): curves of each band, (bands, 1 + q, c), at points with features (N, 1 + q) in bands (N,)."""
+    out = np.empty((len(features), coefficients.shape[2]))
+    for number, own in enumerate(coefficients):
+        rows = np.flatnonzero(band == number)
+        out[rows] = features[rows] @ own
+    return out
+
+
+def blocks_of(objects: Measurements) -> Iterator[slice]:
+    """Yield slices of the objects, so that only one block of them is taken apart at a time."""
+    for start in range(0, objects.n_objects, OBJECTS_PER_BLOCK):
+        yield slice(start, min(start + OBJECTS_PER_BLOCK, objects.n_objects))
