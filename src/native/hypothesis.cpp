@@ -3,6 +3,7 @@
 #include "hypothesis.hpp"
 
 #include <string>
+#include <vector>
 
 #include "aligned.hpp"
 #include "dispatch.hpp"
@@ -25,31 +26,45 @@ void bind_hypothesis(nb::module_& m) {
     m.attr("bump_max_asked") = kMaxAsked;
     m.def(
         "latent_without",
-        [](Output out_precision, Output out_shift, Output out_offset, const Matrix& precision, const Matrix& shift, const Vector& offset,
-           const Matrix& amplitude, const Places& chosen, const Places& place, int n_threads, const std::string& level) {
+        [](Output out_precision, Output out_shift, Output out_offset, const Matrix& sums, const Matrix& shift, const Vector& offset,
+           const Matrix& amplitude, const Places& chosen, const Places& first, const Places& second, int n_threads,
+           const std::string& level) {
             WithoutArrays in{};
-            in.n = int64_t(shift.shape(0)), in.all = int(shift.shape(1)), in.packed = in.all * (in.all + 1) / 2;
+            in.n = int64_t(shift.shape(0)), in.all = int(shift.shape(1)), in.sums_width = int(sums.shape(1));
             in.columns = int(amplitude.shape(1)), in.size = int(chosen.shape(0));
-            const int rest = in.size - in.columns;
+            const int rest = in.size - in.columns, entries = in.size * (in.size + 1) / 2;
             require(in.size >= 1 && in.size <= kMaxDeviation && rest >= 0, "1 to 96 dimensions, of which some are integrated");
-            require(int64_t(precision.shape(0)) == in.n && int(precision.shape(1)) == in.packed, "precision does not fit shift");
+            require(int64_t(sums.shape(0)) == in.n, "sums do not fit shift");
             require(int64_t(offset.shape(0)) == in.n && int64_t(amplitude.shape(0)) == in.n, "offset or amplitude does not fit shift");
-            require(int(place.shape(0)) == in.size * (in.size + 1) / 2, "place does not fit chosen");
+            require(int(first.shape(0)) == entries && int(second.shape(0)) == entries, "first or second does not fit chosen");
             for (int a = 0; a < in.size; ++a) require(chosen.data()[a] >= 0 && chosen.data()[a] < in.all, "chosen is out of range");
-            for (size_t e = 0; e < place.shape(0); ++e)
-                require(place.data()[e] >= 0 && place.data()[e] < in.packed, "place is out of range");
+            for (int e = 0; e < entries; ++e)
+                require(first.data()[e] >= 0 && first.data()[e] < in.sums_width && second.data()[e] >= -1 && second.data()[e] < in.sums_width,
+                        "first or second is out of range");
             require(out_precision.size() == size_t(in.n * (rest * (rest + 1) / 2)) && out_shift.size() == size_t(in.n * rest) &&
                         out_offset.size() == size_t(in.n),
                     "the outputs do not fit");
-            in.place = place.data(), in.chosen = chosen.data();
-            in.precision = precision.data(), in.shift = shift.data(), in.offset = offset.data(), in.amplitude = amplitude.data();
+            // Only the columns that are used are brought into lanes, each once.
+            std::vector<int32_t> number(size_t(in.sums_width), -1), used, pair(2 * size_t(entries), -1);
+            for (int e = 0; e < 2 * entries; ++e) {
+                const int32_t column = e < entries ? first.data()[e] : second.data()[e - entries];
+                if (column < 0) continue;
+                if (number[size_t(column)] < 0) number[size_t(column)] = int32_t(used.size()), used.push_back(column);
+                pair[size_t(e)] = number[size_t(column)];
+            }
+            in.used = used.data(), in.used_count = int(used.size()), in.first = pair.data(), in.second = pair.data() + entries;
+            in.chosen = chosen.data();
+            in.sums = sums.data(), in.shift = shift.data(), in.offset = offset.data(), in.amplitude = amplitude.data();
             in.out_precision = out_precision.data(), in.out_shift = out_shift.data(), in.out_offset = out_offset.data();
             const HypothesisKernels& kernels = choose(kLevels, level);
-            over_objects(in.n, objects_per_block(double(in.columns) * in.size * in.size), n_threads,
-                         [&] { return [&](int64_t first, int64_t last) { kernels.without(in, first, last); }; });
+            over_objects(in.n, objects_per_block(double(in.columns) * in.size * in.size), n_threads, [&] {
+                return [&, scratch = AlignedVector<double>(used.size() * size_t(kernels.lanes))](int64_t from, int64_t to) mutable {
+                    kernels.without(in, from, to, scratch.data());
+                };
+            });
         },
-        "out_precision"_a, "out_shift"_a, "out_offset"_a, "precision"_a, "shift"_a, "offset"_a, "amplitude"_a, "chosen"_a, "place"_a,
-        "n_threads"_a, "level"_a);
+        "out_precision"_a, "out_shift"_a, "out_offset"_a, "sums"_a, "shift"_a, "offset"_a, "amplitude"_a, "chosen"_a, "first"_a,
+        "second"_a, "n_threads"_a, "level"_a);
 
     m.def(
         "bumps",

@@ -22,10 +22,11 @@ BADAC_INLINE VecD gather(const double* array, int64_t width, const int64_t* rows
     return load<VecD>(lanes);
 }
 
-void without(const WithoutArrays& in, int64_t first, int64_t last) {
+void without(const WithoutArrays& in, int64_t first, int64_t last, double* scratch) {
     const int size = in.size, rest = size - in.columns, rest_packed = rest * (rest + 1) / 2;
     const VecD one = broadcast<VecD>(1.0), zero = broadcast<VecD>(0.0);
     VecD M[kMaxDeviation * (kMaxDeviation + 1) / 2], x[kMaxDeviation], scale[kMaxDeviation];
+    VecD* sums = reinterpret_cast<VecD*>(scratch);
     for (int64_t start = first; start < last; start += L) {
         int64_t rows[L];
         lane_rows(start, last, rows);
@@ -33,11 +34,13 @@ void without(const WithoutArrays& in, int64_t first, int64_t last) {
             scale[a] = a < in.columns ? gather(in.amplitude, in.columns, rows, a) : one;
             x[a] = gather(in.shift, in.all, rows, in.chosen[a]) * scale[a];
         }
+        for (int e = 0; e < in.used_count; ++e) sums[e] = gather(in.sums, in.sums_width, rows, in.used[e]);
         VecD* entry = M;
-        const int32_t* place = in.place;
+        const int32_t *one_of_them = in.first, *other = in.second;
         for (int a = 0; a < size; ++a)
-            for (int c = a; c < size; ++c, ++entry, ++place) {
-                VecD value = gather(in.precision, in.packed, rows, *place);
+            for (int c = a; c < size; ++c, ++entry, ++one_of_them, ++other) {
+                VecD value = sums[*one_of_them];
+                if (*other >= 0) value = value + sums[*other];
                 // In units of their prior the deviation's dimensions have the prior N(0, I).
                 if (a < in.columns) value = value * scale[a] * scale[c];
                 if (a == c && a < in.columns) value = value + one;
@@ -85,26 +88,19 @@ BADAC_INLINE void decompose(VecD* M, VecD* x, VecD* inverse, int r) {
     }
 }
 
-// The largest exponent first, then the sum: the mean over the bumps that can be told, per lane.
-void average(const BumpArrays& in, const VecD* squared, int64_t i, int lane, int asked) {
-    double best = 0.0, sum = 0.0;
-    int told = 0;
+// The largest exponent first, then the sum: the mean over the bumps that can be told. Those that cannot have a negative square.
+BADAC_INLINE void average(const BumpArrays& in, const VecD* squared, int64_t start, int64_t last, int asked) {
+    const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0), half = broadcast<VecD>(0.5 * in.shrink), told = broadcast<VecD>(-0.5);
+    VecD best = zero, count = zero, sum = zero;
     for (int b = 0; b < in.bumps; ++b) {
-        const double z = squared[b][lane];
-        told += z >= 0.0;
-        if (z > best) best = z;
+        count = count + select(greater(squared[b], told), one, zero);
+        best = larger(squared[b], best);
     }
-    const VecD half = broadcast<VecD>(0.5 * in.shrink), top = broadcast<VecD>(best);
-    for (int b = 0; b < in.bumps; b += L) {
-        double lanes[L];
-        for (int other = 0; other < L; ++other) {
-            const double z = b + other < in.bumps ? squared[b + other][lane] : -1.0;
-            lanes[other] = z >= 0.0 ? z : -HUGE_VAL;
-        }
-        const VecD terms = exp_negative(VecD(half * (load<VecD>(lanes) - top)));
-        for (int other = 0; other < L; ++other) sum += lanes[other] >= 0.0 ? terms[other] : 0.0;
-    }
-    in.out[i * in.asked + asked] = told ? 0.5 * in.shrink * best + log(sum / told) : NAN;
+    for (int b = 0; b < in.bumps; ++b)
+        sum = sum + select(greater(squared[b], told), exp_negative(VecD(half * (squared[b] - best))), zero);
+    for (int lane = 0; lane < L && start + lane < last; ++lane)
+        in.out[(start + lane) * in.asked + asked] =
+            count[lane] > 0.0 ? 0.5 * in.shrink * best[lane] + log(sum[lane] / count[lane]) : NAN;
 }
 
 template <int RANK>
@@ -179,8 +175,7 @@ void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratc
             }
         }
         if (in.shrink > 0.0)
-            for (int c = 0; c < in.asked; ++c)
-                for (int lane = 0; lane < L && start + lane < last; ++lane) average(in, squared + c * in.bumps, start + lane, lane, c);
+            for (int c = 0; c < in.asked; ++c) average(in, squared + c * in.bumps, start, last, c);
     }
 }
 

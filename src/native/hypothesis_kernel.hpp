@@ -15,10 +15,13 @@ constexpr int kMaxAsked = 2;  // components of a class that are asked about bump
 struct WithoutArrays {
     int64_t n;
     int columns, size;           // the first `columns` of `size` dimensions are integrated out
-    int all, packed;             // dimensions of the input, packed = all (all + 1) / 2
-    const int32_t* place;        // (size (size + 1) / 2) where each entry of the chosen upper triangle is in `precision`
+    int all, sums_width;         // dimensions of the input, columns of `sums`
+    int used_count;              // how many columns of `sums` are used
+    const int32_t* used;         // (used_count) which they are
+    const int32_t* first;        // (size (size + 1) / 2) an entry of the chosen upper triangle, as the number of a used column,
+    const int32_t* second;       //   and of another one to be added; -1 if there is none
     const int32_t* chosen;       // (size) where each chosen dimension is in `shift`
-    const double* precision;     // (n, packed)
+    const double* sums;          // (n, sums_width)
     const double* shift;         // (n, all)
     const double* offset;        // (n)
     const double* amplitude;     // (n, columns)
@@ -48,8 +51,8 @@ struct BumpArrays {
 
 struct HypothesisKernels {
     int lanes;
-    // Objects first <= i < last.
-    void (*without)(const WithoutArrays&, int64_t first, int64_t last);
+    // Objects first <= i < last. `scratch` has used_count vectors.
+    void (*without)(const WithoutArrays&, int64_t first, int64_t last, double* scratch);
     // `scratch` has (2 + asked) m + (1 + asked) bumps vectors.
     void (*bump)(const BumpArrays&, int64_t first, int64_t last, double* scratch);
 };

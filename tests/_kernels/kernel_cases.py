@@ -16,7 +16,7 @@ import numpy as np
 
 from badac._kernels import Backend
 from badac._kernels.arguments import Pairs
-from badac._kernels.hypotheses import Filtering
+from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import GROUP, Components, Near, pack
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.widths import WidePoints
@@ -143,12 +143,21 @@ def _without(n: int, all_of_them: int, columns: int, rest: int) -> Arguments:
     rng = np.random.default_rng([n, columns])
     amplitude = rng.uniform(0.0, 2.0, (n, columns))
     amplitude[:, 0] = 0.0
+    layout = Layout.packed(all_of_them, np.resize(rng.permutation(all_of_them), columns + rest))
+    packed = _packed(rng, n, all_of_them)
+    # Some entries come in two parts.
+    split = np.arange(0, layout.first.size, 3)[:20]
+    parts = 0.3 * packed[:, layout.first[split]]
+    second = layout.second.copy()
+    second[split] = packed.shape[1] + np.arange(split.size)
+    first = layout.first.copy()
+    first[split] = second[split] + split.size
     return {
-        "precision": _packed(rng, n, all_of_them),
+        "sums": np.hstack([packed, parts, packed[:, layout.first[split]] - parts]),
         "shift": 4.0 * rng.standard_normal((n, all_of_them)),
         "offset": rng.standard_normal(n),
         "amplitude": amplitude,
-        "chosen": np.resize(rng.permutation(all_of_them), columns + rest),
+        "layout": Layout(layout.chosen, first, second),
     }
 
 

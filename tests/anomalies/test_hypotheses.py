@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,11 +23,11 @@ from badac.anomalies import (
     SmoothDeviation,
     SomethingElse,
 )
-from badac.anomalies.curves_on_a_grid import without
-from badac.anomalies.sequence import bumps, cosines, spectrum
+from badac.anomalies.curves_on_a_grid import OnGridCurves
+from badac.anomalies.sequence import SmoothCurves, bumps, cosines, spectrum
 from badac.latent.class_summary import ObjectsUnderClass
 from badac.latent.factor import Factor
-from badac.latent.likelihood import project
+from badac.latent.likelihood import products, project, weighted_residuals
 from badac.latent.mixture import Mixture
 from badac.noise import Gaussian
 
@@ -132,12 +133,43 @@ def test_some_objects_under_a_class_are_those_objects_under_it(world: World) -> 
 def test_integrating_some_dimensions_first_changes_nothing(world: World, rng: np.random.Generator) -> None:
     columns, amplitude = rng.normal(size=(M, 4)), rng.uniform(0.5, 2.0, (6, 4))
     factor = world.classes[0].factor
-    latent = project(world.objects, factor.mean, np.hstack([columns, factor.factors]), factor.psi)
-    left = without(latent, amplitude, factor.rank)
-    for row, found in enumerate(left.gaussian_log_evidence()):
-        wide = columns * amplitude[row]
-        cov = wide @ wide.T + factor.factors @ factor.factors.T + np.diag(factor.psi)
-        assert found == pytest.approx(dense(world, row, factor.mean, cov), rel=1e-9)
+
+    class Given:
+        def on_grid(self, where: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+            return columns, (np.ones(4), np.ones(3))
+
+        def at_points(self, x: np.ndarray) -> Iterator[np.ndarray]:
+            raise AssertionError
+
+    family = OnGridCurves.of(Given(), np.linspace(0, 1, M), factor.factors)
+    weighed = weighted_residuals(world.objects, factor.mean, factor.psi)
+    whole = project(world.objects, factor.mean, family.columns, factor.psi)
+    amplitudes = amplitude, amplitude[:, :3]
+    for reduced, packed in (
+        (family.reduce(weighed), False),
+        ((whole.precision, whole.shift, whole.offset), True),
+    ):
+        for left, size in zip(family.without(reduced, amplitudes, packed=packed), amplitudes, strict=True):
+            for row, found in enumerate(left.gaussian_log_evidence()):
+                wide = columns[:, : size.shape[1]] * size[row]
+                cov = wide @ wide.T + factor.factors @ factor.factors.T + np.diag(factor.psi)
+                assert found == pytest.approx(dense(world, row, factor.mean, cov), rel=1e-9)
+
+
+def test_the_products_of_cosines_are_sums_of_few_columns(rng: np.random.Generator) -> None:
+    where, curves = np.sort(rng.random(40)), SmoothCurves((0.05, 0.3))
+    shared, first, second = curves.products_on_grid(where)
+    features, powers = curves.on_grid(where)
+    found = shared[:, first] + np.where(second >= 0, shared[:, second], 0.0)
+    np.testing.assert_allclose(found, products(features), atol=1e-12)
+    assert shared.shape[1] < 3 * features.shape[1] < first.size
+    # Beside the factors of a class, and for the alternative with fewer features.
+    factors = rng.standard_normal((40, 2))
+    family = OnGridCurves.of(curves, where, factors)
+    for power, (chosen, one, other) in zip(powers, family.layouts, strict=True):
+        entries = family.products[:, one] + np.where(other >= 0, family.products[:, other], 0.0)
+        assert chosen.size == power.size + 2
+        np.testing.assert_allclose(entries, products(family.columns[:, chosen]), atol=1e-12)
 
 
 def test_something_else_is_a_gaussian_process(world: World) -> None:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from badac._kernels import hypotheses, latent, mixture, pairs, points, widths
-from badac._kernels.arguments import FloatArray, IntArray, Pairs
-from badac._kernels.hypotheses import Filtering
+from badac._kernels.arguments import FloatArray, Pairs
+from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import Components, Near, Sums
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.widths import WidePoints
@@ -92,11 +92,11 @@ class PointsLikelihood(Protocol):
 class Without(Protocol):
     def __call__(
         self,
-        precision: FloatArray,
+        sums: FloatArray,
         shift: FloatArray,
         offset: FloatArray,
         amplitude: FloatArray,
-        chosen: IntArray,
+        layout: Layout,
         *,
         n_threads: int = 1,
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...

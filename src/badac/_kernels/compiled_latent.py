@@ -18,7 +18,7 @@ import numpy.typing as npt
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 from badac._kernels.backends import NUMPY
-from badac._kernels.hypotheses import Filtering
+from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import Components, Near, Sums
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.widths import WidePoints
@@ -161,34 +161,26 @@ def points_likelihood(
 
 
 def latent_without(
-    precision: FloatArray,
+    sums: FloatArray,
     shift: FloatArray,
     offset: FloatArray,
     amplitude: FloatArray,
-    chosen: IntArray,
+    layout: Layout,
     *,
     n_threads: int = 1,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     n, columns = amplitude.shape
-    rest = chosen.size - columns
-    if not 1 <= chosen.size <= _core.hypothesis_max_size:
-        return NUMPY.latent_without(precision, shift, offset, amplitude, chosen)
+    rest = layout.chosen.size - columns
+    if not 1 <= layout.chosen.size <= _core.hypothesis_max_size:
+        return NUMPY.latent_without(sums, shift, offset, amplitude, layout)
     out = np.empty((n, rest * (rest + 1) // 2)), np.empty((n, rest)), np.empty(n)
     _core.latent_without(
         *out,
-        *map(_whole, (precision, shift, offset, amplitude)),
-        chosen=chosen.astype(np.int32),
-        place=_packed_places(shift.shape[1], chosen),
+        *map(_whole, (sums, shift, offset, amplitude)),
+        **{name: places.astype(np.int32) for name, places in layout._asdict().items()},
         **how(n_threads),
     )
     return out
-
-
-def _packed_places(size: int, chosen: IntArray) -> npt.NDArray[np.int32]:
-    """Where the upper triangle of the chosen rows and columns is in the packed matrix of all `size`."""
-    rows, columns = np.triu_indices(chosen.size)
-    low, high = np.minimum(chosen[rows], chosen[columns]), np.maximum(chosen[rows], chosen[columns])
-    return np.asarray(low * size - low * (low - 1) // 2 + high - low, dtype=np.int32)
 
 
 def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray:

@@ -49,12 +49,46 @@ class Filtering(NamedTuple):
     component_shift: FloatArray
 
 
+class Layout(NamedTuple):
+    """Where the precision of some dimensions is among sums (n, s): each entry is one of the sums, or the sum of two.
+
+    Attributes
+    ----------
+    chosen : (d,) int
+        Which dimensions, as columns of `shift`.
+    first, second : (d (d + 1) / 2,) int
+        Columns of the sums, for the upper triangle row by row; -1 in `second` where there is none.
+    """
+
+    chosen: IntArray
+    first: IntArray
+    second: IntArray
+
+    @classmethod
+    def packed(cls, size: int, chosen: IntArray) -> Layout:
+        """For sums that are the packed precision of `size` dimensions."""
+        rows, columns = np.triu_indices(chosen.size)
+        low, high = np.minimum(chosen[rows], chosen[columns]), np.maximum(chosen[rows], chosen[columns])
+        first = low * size - low * (low - 1) // 2 + high - low
+        return cls(chosen, first, np.full_like(first, -1))
+
+    def of(self, chosen: IntArray) -> Layout:
+        """For some of the dimensions, by their numbers here."""
+        rows, columns = np.triu_indices(chosen.size)
+        where = np.empty((self.chosen.size, self.chosen.size), np.int64)
+        upper = np.triu_indices(self.chosen.size)
+        where[upper] = np.arange(self.first.size)
+        where.T[upper] = np.arange(self.first.size)
+        entries = where[chosen[rows], chosen[columns]]
+        return Layout(self.chosen[chosen], self.first[entries], self.second[entries])
+
+
 def latent_without(
-    precision: FloatArray,
+    sums: FloatArray,
     shift: FloatArray,
     offset: FloatArray,
     amplitude: FloatArray,
-    chosen: IntArray,
+    layout: Layout,
     *,
     n_threads: int = 1,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -62,12 +96,12 @@ def latent_without(
 
     Parameters
     ----------
-    precision, shift, offset : (n, p), (n, all), (n,)
-        ``A_i`` packed, ``b_i`` and the offset, in all dimensions.
+    sums, shift, offset : (n, s), (n, all), (n,)
+        What ``A_i`` is put together from, ``b_i`` and the offset.
     amplitude : (n, q)
         Prior standard deviations of the first q chosen dimensions.
-    chosen : (q + r,) int
-        Which dimensions there are.
+    layout : Layout
+        The q + r dimensions that there are, and where their precision is in `sums`.
 
     Returns
     -------
@@ -76,10 +110,11 @@ def latent_without(
     """
     checked_threads(n_threads)
     n, columns = amplitude.shape
+    chosen, first, second = layout
     size = chosen.size
     scale = np.ones((n, size))
     scale[:, :columns] = amplitude
-    full = unpack(precision)[:, chosen[:, None], chosen]
+    full = unpack(sums[:, first] + np.where(second >= 0, sums[:, second], 0.0))
     # One Cholesky factor of [[I + P, b], [b', c]] holds everything: its last row is L^-1 b, its last block the Schur
     # complement. Any c that keeps it positive will do; it drops out.
     bordered = np.empty((n, size + 1, size + 1))

@@ -2,7 +2,8 @@
 
     d = class + features c + noise ,     c ~ N(0, A^2 diag variances)
 
-A random curve lives in a few dozen features (`badac.anomalies.sequence`) beside the factors of the class. It is integrated
+A random curve lives in a few dozen features (`badac.anomalies.sequence`) beside the factors of the class. What an object says
+of them are sums over its points of the features' products, of which cosines have few different ones. The curve is integrated
 out of the object's latent likelihood by one small Cholesky factor, and what is left meets the class's mixture as any object
 does. Without a class the same holds with a level of its own in place of the factors. For features without an order there
 are no curves: a deviation is one more independent variance at each point, and something else is independent values.
@@ -10,48 +11,107 @@ are no curves: a deviation is one more independent variance at each point, and s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
 from badac._kernels import latent_without
+from badac._kernels.hypotheses import Layout
+from badac._kernels.latent import triangle
 from badac.anomalies.hypothesis import NOISE_SHARE, Scales, log_mean_exp
 from badac.anomalies.model import FloatArray
+from badac.anomalies.sequence import RandomCurves, SharedProducts
 from badac.data.measurements import Measurements
-from badac.latent.class_summary import ObjectsUnderClass, gaussian_objects, in_factors
+from badac.data.validation import IntArray
+from badac.latent.class_summary import ObjectsUnderClass, gaussian_objects
 from badac.latent.factor import Factor
-from badac.latent.likelihood import LatentLikelihood, project, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, products, project, weighted_residuals
 from badac.latent.mixture import logsumexp_rows
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 # Of the known classes' variance: what keeps a curve without a class from being a delta function between its features.
 _JITTER = 1e-6
 
-# Features (m, q) of a family of curves, and the variances of its alternatives.
-OnGridCurves = tuple[FloatArray, tuple[FloatArray, ...]]
 
+@dataclass(frozen=True, eq=False)
+class OnGridCurves:
+    """A family of random curves at the points of the grid, beside the factors of a class.
 
-def without(
-    latent: LatentLikelihood, amplitude: FloatArray, rest: int = 0, *, n_threads: int = 1
-) -> LatentLikelihood:
-    """Integrate the first q latent dimensions over N(0, diag amplitude^2) and keep the likelihood of the last `rest`.
-
-    Parameters
+    Attributes
     ----------
-    latent : LatentLikelihood
-        n objects in q + r dimensions or more; those in between are fixed at 0.
-    amplitude : (n, q)
-        Prior standard deviations of the first q.
-    rest : int
-        r
-
-    Returns
-    -------
-    LatentLikelihood
-        In r dimensions.
+    columns : (m, q + r)
+        Features of the curves, then the factors.
+    products : (m, s)
+        Columns of which the product of any two of them is one, or the sum of two (`badac._kernels.hypotheses.Layout`).
+    powers : tuple of (q_k,)
+        Variances of the first features, for each alternative.
+    layouts : tuple of Layout
+        The dimensions of each alternative: its features, then the factors.
     """
-    chosen = np.concatenate([np.arange(amplitude.shape[1]), np.arange(latent.rank - rest, latent.rank)])
-    return LatentLikelihood(
-        *latent_without(latent.precision, latent.shift, latent.offset, amplitude, chosen, n_threads=n_threads)
-    )
+
+    columns: FloatArray
+    products: FloatArray
+    powers: tuple[FloatArray, ...]
+    layouts: tuple[Layout, ...]
+
+    @classmethod
+    def of(cls, curves: RandomCurves, where: FloatArray, factors: FloatArray | None = None) -> OnGridCurves:
+        """Prepare them for coordinates (m,) and factors (m, r); None for curves of no class."""
+        features, powers = curves.on_grid(where)
+        q, packed = features.shape[1], triangle(features.shape[1])
+        if isinstance(curves, SharedProducts):
+            shared, *entries = curves.products_on_grid(where)
+        else:
+            shared, entries = products(features), [np.arange(packed[0].size), np.full(packed[0].size, -1)]
+        columns = features if factors is None else np.hstack([features, factors])
+        size, upper = columns.shape[1], triangle(columns.shape[1])
+        others = upper[1] >= q
+        first, second = np.full(upper[0].size, -1), np.full(upper[0].size, -1)
+        first[~others], second[~others] = entries
+        first[others] = shared.shape[1] + np.arange(np.count_nonzero(others))
+        crossed = columns[:, upper[0][others]] * columns[:, upper[1][others]]
+        whole = Layout(np.arange(size), first, second)
+        layouts = tuple(whole.of(_dimensions(power.size, q, size)) for power in powers)
+        return cls(columns, np.ascontiguousarray(np.hstack([shared, crossed])), powers, layouts)
+
+    def reduce(
+        self, weighed: tuple[FloatArray, FloatArray, FloatArray]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return sums (n, s), shift (n, q + r) and offset (n,) of objects, from their `weighted_residuals`."""
+        weight, scaled, offset = weighed
+        return weight @ self.products, scaled @ self.columns, offset
+
+    def without(
+        self,
+        reduced: tuple[FloatArray, FloatArray, FloatArray],
+        amplitudes: tuple[FloatArray, ...],
+        *,
+        packed: bool = False,
+        n_threads: int = 1,
+    ) -> Iterator[LatentLikelihood]:
+        """Integrate out the features of each alternative: yield what is left, likelihoods in the r factors.
+
+        Parameters
+        ----------
+        reduced : tuple
+            Of `reduce`; or, `packed`, the latent likelihoods in `columns` (`badac.latent.likelihood.project`).
+        amplitudes : tuple of (n, q_k)
+            Prior standard deviations of the features of each alternative.
+        """
+        size = self.columns.shape[1]
+        for amplitude, layout in zip(amplitudes, self.layouts, strict=True):
+            own = Layout.packed(size, layout.chosen) if packed else layout
+            yield LatentLikelihood(*latent_without(*reduced, amplitude, own, n_threads=n_threads))
+
+
+def _dimensions(used: int, features: int, size: int) -> IntArray:
+    """The first `used` features, and all factors."""
+    return np.concatenate([np.arange(used), np.arange(features, size)])
+
+
+def _parts(latent: LatentLikelihood) -> tuple[FloatArray, FloatArray, FloatArray]:
+    return latent.precision, latent.shift, latent.offset
 
 
 def mean_variance(weight: FloatArray) -> FloatArray:
@@ -63,16 +123,15 @@ def curve_on_class(
     under: ObjectsUnderClass, families: tuple[OnGridCurves, ...], amplitudes: tuple[float, ...]
 ) -> FloatArray:
     """Return (n,): log P(d | class plus a random curve), the curve integrated out of the latent likelihood first."""
-    factor = under.summary.factor
     # Points that are taken for bad ones under the class stay so, as for shapes: the Bayes factor compares like with like.
-    variance = mean_variance(under.weighed[0])
+    variance = mean_variance(under.weighed[0])[:, None]
+    packed = under.gaussian[0].covariance is not None
     terms = []
-    for features, alternatives in families:
-        latent = under.through(np.hstack([features, factor.factors]))
-        for power in alternatives:
-            for amplitude in amplitudes:
-                size = amplitude * np.sqrt(variance[:, None] * power)
-                left = without(latent, size, factor.rank, n_threads=under.n_threads)
+    for family in families:
+        reduced = _parts(under.through(family.columns)) if packed else family.reduce(under.weighed)
+        for amplitude in amplitudes:
+            sizes = tuple(amplitude * np.sqrt(variance * power) for power in family.powers)
+            for left in family.without(reduced, sizes, packed=packed, n_threads=under.n_threads):
                 terms.append(under.summary.log_evidence(left, n_threads=under.n_threads))
     return log_mean_exp(terms) + under.gaussian[1]
 
@@ -108,26 +167,32 @@ def curve_alone(
     level = np.full(objects.n_points, scales.level)
     jitter = np.full(objects.n_points, _JITTER * scales.variance)
     out = []
-    for features, alternatives in families:
-        start = np.sqrt(scales.variance) * typical_amplitude(alternatives)
+    for family in families:
+        start = np.sqrt(scales.variance) * typical_amplitude(family.powers)
         start[0] = np.sqrt(start[0] ** 2 + scales.variance)
-        gaussian, constant = gaussian_objects(objects, Factor(level, features * start, jitter), noise)
-        weight, scaled, offset = weighted_residuals(gaussian, level, jitter, n_threads=under.n_threads)
-        if gaussian.covariance is None:
-            latent = in_factors(weight, scaled, offset, features)
+        gaussian, constant = gaussian_objects(objects, Factor(level, family.columns * start, jitter), noise)
+        weighed = weighted_residuals(gaussian, level, jitter, n_threads=under.n_threads)
+        packed = gaussian.covariance is not None
+        if packed:
+            reduced = _parts(project(gaussian, level, family.columns, jitter, n_threads=under.n_threads))
         else:
-            latent = project(gaussian, level, features, jitter, n_threads=under.n_threads)
-        visible = scales.variance + NOISE_SHARE * mean_variance(weight)
+            reduced = family.reduce(weighed)
+        visible = scales.variance + NOISE_SHARE * mean_variance(weighed[0])
         terms = []
-        for power in alternatives:
-            for amplitude in amplitudes:
-                variance = amplitude**2 * visible[:, None] * power
-                variance[:, 0] += visible
-                left = without(latent, np.sqrt(variance), n_threads=under.n_threads)
-                terms.append(-0.5 * left.offset)
+        for amplitude in amplitudes:
+            sizes = tuple(_around_level(amplitude, visible, power) for power in family.powers)
+            found = family.without(reduced, sizes, packed=packed, n_threads=under.n_threads)
+            terms += [-0.5 * left.offset for left in found]
         out.append(log_mean_exp(terms) + constant)
-    count = np.array([len(alternatives) for _, alternatives in families])
+    count = np.array([len(family.powers) for family in families])
     return logsumexp_rows(np.stack(out, axis=1) + np.log(count / count.sum()))
+
+
+def _around_level(amplitude: float, visible: FloatArray, power: FloatArray) -> FloatArray:
+    """Standard deviations (n, q) of a curve's features; the constant has the level's too."""
+    variance = amplitude**2 * visible[:, None] * power
+    variance[:, 0] += visible
+    return np.asarray(np.sqrt(variance))
 
 
 def typical_amplitude(powers: tuple[FloatArray, ...]) -> FloatArray:

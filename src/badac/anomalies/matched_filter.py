@@ -67,9 +67,21 @@ def ratios(under: ObjectsUnderClass, shapes: FloatArray) -> FloatArray:
 def responsible(under: ObjectsUnderClass, count: int) -> tuple[IntArray, FloatArray]:
     """Return the components (n, count) of the class most responsible for each object, and their log shares (n, count)."""
     match = under.log_match
-    top = np.argsort(-match, axis=1)[:, :count]
+    top = _largest(match, min(count, match.shape[1]))
     log_share = np.take_along_axis(match, top, axis=1)
     return top, log_share - logsumexp_rows(log_share)[:, None]
+
+
+def _largest(match: FloatArray, count: int) -> IntArray:
+    """Return (n, count): the columns of the largest numbers of each row (n, k), the largest first."""
+    if count == match.shape[1]:
+        return np.argsort(-match, axis=1)
+    left, found = match.copy(), np.empty((len(match), count), dtype=np.int64)
+    rows = np.arange(len(match))
+    for column in range(count):
+        found[:, column] = left.argmax(axis=1)
+        left[rows, found[:, column]] = -np.inf
+    return found
 
 
 def filtering(under: ObjectsUnderClass, top: IntArray) -> Filtering:

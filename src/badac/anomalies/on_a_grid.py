@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
 
 # Block size: a block's arrays stay in the processor's cache.
-_OBJECTS_PER_BLOCK = 512
+_OBJECTS_PER_BLOCK = 1024
 # A shape of which no point of the grid shows more than this much of the height falls between two distant points.
 _LEAST_SEEN = 0.5
 
@@ -112,18 +113,23 @@ class OnGrid:
     def process_on_class(self, added: ProcessOnClass) -> Weigh:
         if not added.curves:
             return lambda under: over_classes(under, lambda one: widened_class(one, added.amplitudes))
-        curves = self._on_grid(added)
-        return lambda under: over_classes(under, lambda one: curve_on_class(one, curves, added.amplitudes))
+        where = self.scales.coordinates(added)
+
+        @cache
+        def beside(summary: ClassSummary) -> tuple[OnGridCurves, ...]:
+            return tuple(OnGridCurves.of(curves, where, summary.factor.factors) for curves in added.curves)
+
+        def weigh(one: ObjectsUnderClass) -> FloatArray:
+            return curve_on_class(one, beside(one.summary), added.amplitudes)
+
+        return lambda under: over_classes(under, weigh)
 
     def process_alone(self, added: ProcessAlone) -> Weigh:
         if not added.curves:
             return lambda under: independent_values(under[0].objects, self.scales, added.amplitudes)
-        curves = self._on_grid(added)
-        return lambda under: curve_alone(under[0], self.scales, curves, added.amplitudes)
-
-    def _on_grid(self, added: ProcessOnClass | ProcessAlone) -> tuple[OnGridCurves, ...]:
         where = self.scales.coordinates(added)
-        return tuple(curves.on_grid(where) for curves in added.curves)
+        curves = tuple(OnGridCurves.of(one, where) for one in added.curves)
+        return lambda under: curve_alone(under[0], self.scales, curves, added.amplitudes)
 
     # -- why an object is strange ------------------------------------------------------------------------------------
 

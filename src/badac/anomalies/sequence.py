@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from badac.anomalies.model import FloatArray
 from badac.data.measurements import Measurements
+from badac.data.validation import IntArray
 
 _FEWEST_POINTS = 8
 _ORDERS = 999
@@ -135,6 +136,17 @@ class RandomCurves(Protocol):
         """Yield the covariance (b, p, p) of each alternative at coordinates (b, p)."""
 
 
+@runtime_checkable
+class SharedProducts(Protocol):
+    """Random curves whose features on a grid have few different products: their sums over an object's points are shared."""
+
+    def products_on_grid(self, where: FloatArray) -> tuple[FloatArray, IntArray, IntArray]:
+        """Return columns (m, s) of which the product of any two features is one, or the sum of two.
+
+        Which: (q (q + 1) / 2,) and the same, for the upper triangle row by row; -1 in the second where there is none.
+        """
+
+
 @dataclass(frozen=True)
 class SmoothCurves:
     """Gaussian processes with squared-exponential kernels of these lengths, in units of the range."""
@@ -144,6 +156,15 @@ class SmoothCurves:
     def on_grid(self, where: FloatArray) -> tuple[FloatArray, tuple[FloatArray, ...]]:
         powers = tuple(spectrum(length) for length in self.lengths)
         return cosines(where, max(power.size for power in powers)), powers
+
+    def products_on_grid(self, where: FloatArray) -> tuple[FloatArray, IntArray, IntArray]:
+        # 2 cos a cos b = cos (a + b) + cos (a - b), and sqrt(2) cos b with the constant, whose mean square is one, too.
+        count = max(spectrum(length).size for length in self.lengths)
+        waves = cosines(where, 2 * count - 1)
+        plain = np.column_stack([waves[:, :1], waves[:, 1:] / np.sqrt(2.0)])
+        low, high = np.triu_indices(count)
+        first = np.where(low > 0, low + high, np.where(high > 0, 2 * count - 2 + high, 0))
+        return np.hstack([plain, waves[:, 1:count]]), first, np.where(low > 0, high - low, -1)
 
     def at_points(self, x: FloatArray) -> Iterator[FloatArray]:
         lag = x[:, :, None] - x[:, None, :]
