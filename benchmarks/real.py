@@ -111,8 +111,11 @@ def load(name: str) -> DataSet | None:
     if name == "osc_raw":
         return supernovae(DATA / folder)
     table = {"asas": "folded_grid", "chandra": "table", "osc": "grid"}[name]
-    found = read(DATA / folder / f"{table}.parquet")
-    split = pd.read_parquet(DATA / folder / f"{table}.parquet", columns=["split"])["split"]
+    path = DATA / folder / f"{table}.parquet"
+    # The X-ray table has every measurement twice, as it was taken and made ready: the latter, x_..., are meant.
+    ready = [name for name in pd.read_parquet(path).columns if name.startswith("x_")]
+    found = read(path, features=ready) if name == "chandra" else read(path)
+    split = pd.read_parquet(path, columns=["split"])["split"]
     objects = found.objects
     if name == "asas":
         objects = Measurements(objects.values, objects.sigma, at=(np.arange(20) + 0.5) / 20)

@@ -156,14 +156,20 @@ class ObjectsUnderClass:
         return logsumexp_rows(self.log_match) - 0.5 * self.latent.offset
 
     def take(self, rows: npt.NDArray[np.int64]) -> ObjectsUnderClass:
-        """Return some of the objects under the class, with what is known of them already."""
+        """Return some of the objects under the class, with what is known of them already; the same ones again are kept."""
+        kept = self.__dict__.get("taken")
+        if kept is not None and np.array_equal(kept[0], rows):
+            found: ObjectsUnderClass = kept[1]
+            return found
         part = ObjectsUnderClass(self.objects[rows], self.summary, self.log_prior, self.n_threads)
         gaussian, constant = self.gaussian
-        part.__dict__["gaussian"] = gaussian[rows], constant[rows]
+        as_they_are = gaussian is self.objects
+        part.__dict__["gaussian"] = part.objects if as_they_are else gaussian[rows], constant[rows]
         part.__dict__["latent"], part.__dict__["log_match"] = self.latent[rows], self.log_match[rows]
         if gaussian.covariance is None:
             weight, scaled, offset = self.weighed
             part.__dict__["weighed"] = weight[rows], scaled[rows], offset[rows]
+        self.__dict__["taken"] = rows, part
         return part
 
 
