@@ -243,7 +243,8 @@ def _wanted(model: BADACClassifier, features: Sequence[str] | None, found: Any) 
         return [str(name) for name in features]
     if hasattr(model, "feature_names_in_"):
         return [str(name) for name in model.feature_names_in_]
-    recorded = getattr(model, "record_", {}).get("layout", {}).get("features", ())
+    kept = getattr(model, "layout_", None) or getattr(model, "record_", {}).get("layout", {})
+    recorded = kept.get("features", ())
     return list(recorded) or list(found)
 
 

@@ -7,13 +7,13 @@
 
 A table has the quantities that were asked for: each costs a step of the walk (`badac.judge`), and p-values the most. Tables of
 the same quantities are put together (batches, partitions), cut, and written as flat columns, one for each class where a
-quantity has one.
+quantity has one. Columns of the table that are no features travel along.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,9 @@ STANDARD = ("score", "anomaly_proba", "proba")
 PER_CLASS = ("log_evidence", "log_proba", "proba")
 # In the order in which a table is read.
 _ORDER = ("object", "log_evidence", "log_total", "log_proba", "score", "anomaly_proba", "pvalue", "proba")
+# Columns that rankings and parts of large tables add.
+_ADDED = ("rank", "row", "piece")
+_GIVEN = "_in_table"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,8 @@ class Verdicts:
         Labels, in the order of the columns of ``proba``.
     quantities : dict from name to (n,) or (n, k)
         Those that were asked for. ``anomaly_proba`` is absent where a model has no anomaly class.
+    carried : dict from name to (n,)
+        Columns of the table that are no features and travel along: coordinates, flags, other names.
 
     Examples
     --------
@@ -55,6 +60,7 @@ class Verdicts:
 
     classes: npt.NDArray[Any]
     quantities: dict[str, npt.NDArray[Any]]
+    carried: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, classes: npt.NDArray[Any], asked: Sequence[str] = STANDARD) -> Verdicts:
@@ -65,9 +71,15 @@ class Verdicts:
     @classmethod
     def together(cls, parts: Sequence[Verdicts]) -> Verdicts:
         """Return all rows of several tables of the same quantities, one after the other."""
-        names = parts[0].quantities
+        names, carried = parts[0].quantities, parts[0].carried
         return replace(
-            parts[0], quantities={name: np.concatenate([part[name] for part in parts]) for name in names}
+            parts[0],
+            quantities={name: np.concatenate([part[name] for part in parts]) for name in names},
+            carried={
+                name: np.concatenate([part.carried[name] for part in parts])
+                for name in carried
+                if all(name in part.carried for part in parts)
+            },
         )
 
     def __len__(self) -> int:
@@ -83,7 +95,15 @@ class Verdicts:
 
     def take(self, rows: Any) -> Verdicts:
         """Return some rows, in the order given."""
-        return replace(self, quantities={name: column[rows] for name, column in self.quantities.items()})
+        return replace(
+            self,
+            quantities={name: column[rows] for name, column in self.quantities.items()},
+            carried={name: column[rows] for name, column in self.carried.items()},
+        )
+
+    def carrying(self, carried: Mapping[str, npt.NDArray[Any]]) -> Verdicts:
+        """Return the table with columns (n,) that travel along."""
+        return replace(self, carried=dict(carried))
 
     def having(self, **quantities: npt.NDArray[Any]) -> Verdicts:
         """Return the table with more quantities, or with others in their place."""
@@ -129,7 +149,11 @@ class Verdicts:
                 out[name] = self[name]
             elif per_class:
                 out |= {f"{name}_{label}": self[name][:, k] for k, label in enumerate(self.classes.tolist())}
-        return out
+        # A name of the table that is one of the answers' too, such as its own class, is told apart.
+        taken = {*out, *_ORDER, *_ADDED}
+        return out | {
+            f"{name}{_GIVEN}" if name in taken else name: column for name, column in self.carried.items()
+        }
 
     def to_frame(self, index: Any = None) -> Any:
         """Return a pandas DataFrame of the flat columns with the given index (n,) (needs the extra `io`)."""

@@ -131,7 +131,7 @@ def test_fluxes_and_magnitudes(rng: np.random.Generator) -> None:
     curves = from_long(stars(rng, magnitudes=True))
     fluxes = Preparation(quantity="flux").apply(curves)
     assert fluxes.quantity.name == "flux"
-    assert Preparation(quantity="magnitude").apply(curves) is curves
+    assert Preparation(quantity="magnitude").apply(curves).objects is curves.objects
     back = Preparation(quantity="magnitude").apply(fluxes)
     np.testing.assert_allclose(back.objects.values, curves.objects.values)
     np.testing.assert_allclose(back.objects.sigma, curves.objects.sigma)

@@ -22,6 +22,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from badac import BADACClassifier, Measurements, MissingErrorsWarning
+from badac.data import TableWarning
 
 
 def two_classes(n: int = 120, m: int = 6, seed: int = 0) -> tuple[Measurements, np.ndarray]:
@@ -116,8 +117,12 @@ def test_errors_given_as_array_as_measurements_and_as_columns_agree() -> None:
     np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(first, third.predict_proba(frame))
     assert third.feature_names_in_.tolist() == [f"x{j}" for j in range(6)]
-    with pytest.raises(ValueError, match="feature names"):
-        third.predict(frame.rename(columns={"x0": "z", "x0_err": "z_err"}))
+    np.testing.assert_array_equal(first, third.predict_proba(frame[frame.columns[::-1]]))
+    other = frame.rename(columns={"x0": "z", "x0_err": "z_err"})
+    with pytest.warns(TableWarning, match="columns of the training that are missing here: x0"):
+        third.predict(other)
+    with pytest.raises(ValueError, match="the table lacks 3 of the 6 columns that the model was fitted on"):
+        third.predict(other.drop(columns=["x1", "x2_err"]))
 
 
 def test_forgotten_errors_warn_loudly() -> None:

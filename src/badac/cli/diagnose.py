@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from badac.cli.drawing import check_figure, draw
-from badac.cli.options import (
-    Columns,
-    Errors,
-    ErrorsChoice,
-    Json,
-    Label,
-    OverwriteFile,
-    Seed,
-    read_labelled,
-    roles,
-)
+from badac.cli.options import Json, OverwriteFile, Seed, read_labelled
 from badac.cli.speech import plainly, step, tell
+from badac.cli.table_options import reads_tables
+
+if TYPE_CHECKING:
+    from badac.job import TableOptions
 
 
+@reads_tables
 def diagnose(
     train: Annotated[
-        Path, typer.Argument(help="Labelled table: CSV, Parquet, FITS or NPZ.", show_default=False)
+        Path,
+        typer.Argument(help="Labelled table: CSV, Parquet, FITS, VOTable, ECSV or NPZ.", show_default=False),
     ],
-    label: Label = None,
-    column: Columns = None,
-    errors: Errors = ErrorsChoice.sigma,
+    table: TableOptions,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also draw the residuals into this PNG or SVG file.")
     ] = None,
@@ -48,7 +42,7 @@ def diagnose(
         check_figure(output, overwrite=overwrite)
         import numpy as np
 
-        training = read_labelled(train, label, roles(column), errors.value, quiet=as_json)
+        training = read_labelled(train, table, quiet=as_json)
         if not training.catalogue.objects.has_errors:
             raise ValueError("there are no errors to diagnose (--errors none).")
         from badac.job.learning import check_noise

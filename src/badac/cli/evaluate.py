@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from badac.cli.drawing import check_figure, draw
 from badac.cli.options import (
     ClassOption,
-    Columns,
-    Errors,
-    ErrorsChoice,
     Jobs,
     Json,
-    Label,
     NoiseOption,
     OverwriteFile,
     Seed,
     is_model,
     load_model,
     read_labelled,
-    roles,
     say_what_is_not_used,
 )
-from badac.cli.speech import counting, plainly, step, tell
+from badac.cli.speech import counting, plainly, step, tell, warn
+from badac.cli.table_options import TRAINING_ONLY, reads_tables
+
+if TYPE_CHECKING:
+    from badac.job import TableOptions
 
 
+@reads_tables
 def evaluate(
     context: typer.Context,
     model: Annotated[
@@ -38,13 +38,11 @@ def evaluate(
             show_default=False,
         ),
     ],
+    table: TableOptions,
     labelled: Annotated[
         Path | None,
         typer.Argument(metavar="[LABELLED]", help="Labelled objects that the model has not seen."),
     ] = None,
-    label: Label = None,
-    column: Columns = None,
-    errors: Errors = ErrorsChoice.sigma,
     class_model: ClassOption = "auto",
     noise: NoiseOption = "gaussian",
     folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.", min=2)] = 5,
@@ -69,7 +67,6 @@ def evaluate(
     """
     with plainly():
         check_figure(output, overwrite=overwrite)
-        chosen = roles(column)
         from badac.job.evaluation import by_cross_validation, on_labelled
 
         if is_model(model):
@@ -80,9 +77,9 @@ def evaluate(
                 )
             fitted = load_model(model)
             fitted.n_jobs = jobs
-            say_what_is_not_used(context, "column", "errors", "class_model", "noise", "folds", "seed")
+            say_what_is_not_used(context, *TRAINING_ONLY, "class_model", "noise", "folds", "seed")
             with counting(f"Judging {labelled.name}", 0, "objects") as done:
-                found = on_labelled(fitted, labelled, label, done=done)
+                found = on_labelled(fitted, labelled, table, done=done, say=warn)
         else:
             if labelled is not None:
                 raise typer.BadParameter(
@@ -90,7 +87,7 @@ def evaluate(
                 )
             from badac.job import Settings
 
-            training = read_labelled(model, label, chosen, errors.value, quiet=as_json)
+            training = read_labelled(model, table, quiet=as_json)
             with step(f"Cross-validating, {folds} folds"):
                 found = by_cross_validation(
                     training, Settings(class_model, noise, seed=seed, folds=folds), n_jobs=jobs

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from badac.cli.drawing import check_figure, draw
-from badac.cli.options import Jobs, Json, OverwriteFile, load_model
+from badac.cli.options import Jobs, Json, OverwriteFile, load_model, say_what_is_not_used
 from badac.cli.speech import note, plainly, step, tell, waiting
+from badac.cli.table_options import TRAINING_ONLY, reads_tables
 
 if TYPE_CHECKING:
     from badac.data import Catalogue
     from badac.estimators import BADACClassifier
+    from badac.job import TableOptions
 
 
+@reads_tables
 def explain(
+    context: typer.Context,
     model: Annotated[
         Path,
         typer.Argument(
@@ -25,6 +29,7 @@ def explain(
             show_default=False,
         ),
     ],
+    table: TableOptions,
     new: Annotated[
         Path | None,
         typer.Argument(metavar="[NEW]", help="Table with the object; not with a folder.", show_default=False),
@@ -66,8 +71,9 @@ def explain(
             raise typer.BadParameter(
                 "say which object: by its name (badac explain MODEL NEW OBJECT) or by its place in the ranking (--rank 1)."
             )
-        fitted, one, pvalue = _found(model, new, name, rank, ranking)
+        fitted, one, pvalue = _found(model, new, name, rank, ranking, table)
         fitted.n_jobs = jobs
+        say_what_is_not_used(context, *TRAINING_ONLY, "label", "labels")
         for line in one.losses.notes:
             note(line, warning=True)
         from badac.job.explaining import explained
@@ -80,10 +86,16 @@ def explain(
 
 
 def _found(
-    model: Path, new: Path | None, name: str | None, rank: int | None, ranking: Path | None
+    model: Path,
+    new: Path | None,
+    name: str | None,
+    rank: int | None,
+    ranking: Path | None,
+    table: TableOptions,
 ) -> tuple[BADACClassifier, Catalogue, float | None]:
     """Return the model, the object and its p-value, if a ranking has it."""
     from badac.job.explaining import Results, at_rank, find_object, ranked_now
+    from badac.job.record import layout_of
 
     pvalue = None
     if model.is_dir():
@@ -102,9 +114,10 @@ def _found(
     elif rank is not None and ranking is not None:
         name, pvalue = Results.of(ranking).at_rank(rank) if ranking.is_dir() else at_rank(ranking, rank)
     fitted = load_model(model)
+    layout = table.over(layout_of(fitted))
     if name is None:
         assert rank is not None
         with step(f"Ranking {new.name} (--ranking FILE takes the order from an earlier ranking)"):
-            return fitted, ranked_now(fitted, new, rank), None
+            return fitted, ranked_now(fitted, new, rank, layout), None
     with waiting(f"Looking for {name}"):
-        return fitted, find_object(fitted, new, name), pvalue
+        return fitted, find_object(fitted, new, name, layout), pvalue

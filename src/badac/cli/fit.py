@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from badac.cli.options import (
     ClassOption,
-    Columns,
     Diagnose,
-    Errors,
-    ErrorsChoice,
     Folds,
     Jobs,
     Json,
-    Label,
     NoiseOption,
     OverwriteFile,
     Prior,
     Seed,
     read_labelled,
-    roles,
 )
-from badac.cli.speech import note, plainly, print_json, step, to_stdout
+from badac.cli.speech import inform, plainly, print_json, step, to_stdout
+from badac.cli.table_options import reads_tables
 from badac.writing import check_file
 
+if TYPE_CHECKING:
+    from badac.job import TableOptions
 
+
+@reads_tables
 def fit(
     train: Annotated[
-        Path, typer.Argument(help="Labelled table: CSV, Parquet, FITS or NPZ.", show_default=False)
+        Path,
+        typer.Argument(help="Labelled table: CSV, Parquet, FITS, VOTable, ECSV or NPZ.", show_default=False),
     ],
-    label: Label = None,
+    table: TableOptions,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")] = Path(
         "model.badac"
     ),
     overwrite: OverwriteFile = False,
-    column: Columns = None,
-    errors: Errors = ErrorsChoice.sigma,
     class_model: ClassOption = "auto",
     noise: NoiseOption = "gaussian",
     anomaly_prior: Prior = 0.01,
@@ -52,18 +51,19 @@ def fit(
 
     A wide table has one row per object, and beside each value column one with its standard deviation (flux_g and flux_g_err).
     A long table has one row per measurement (object, time, band, flux, flux_err). The column of the labels is recognised if it
-    is called label, class, type or target.
+    is called label, class, type or target; labels may be in another file (--labels).
 
     For example:
 
     $ badac fit train.csv
 
+    $ badac fit curves.parquet --labels objects.csv --label target --find-period
+
     $ badac fit stars.parquet --label var_type --noise auto -o stars.badac
     """
     with plainly():
-        chosen = roles(column)
         check_file(output, "the model", overwrite=overwrite)
-        training = read_labelled(train, label, chosen, errors.value, quiet=as_json)
+        training = read_labelled(train, table, quiet=as_json)
         from badac.job import Record, Settings, learn
         from badac.store import save
 
@@ -83,4 +83,4 @@ def fit(
         console = to_stdout()
         for line in [*record.lines(), f"Score: {model.score_meaning_}"]:
             console.print(line, highlight=False, soft_wrap=True)
-        note(f"Model: {output}\nNext: badac rank {output} NEW")
+        inform(f"Model: {output}\nNext: badac rank {output} NEW")

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from badac.cli.speech import note, step
+from badac.cli.speech import inform, note, step
 
 if TYPE_CHECKING:
     from badac.estimators import BADACClassifier
-    from badac.job import Training
-
-
-class ErrorsChoice(StrEnum):
-    """What the error columns hold."""
-
-    sigma = "sigma"
-    variance = "variance"
-    none = "none"
+    from badac.job import TableOptions, Training
 
 
 def _check(parameter: str) -> Callable[[str], str]:
@@ -60,26 +51,6 @@ class ModelCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-Label = Annotated[
-    str | None,
-    typer.Option("--label", "-l", help="Column of the labels; recognised by itself if it is called so."),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        "-c",
-        help="A column with an unusual name, as ROLE=NAME; roles: object, time, band, value, error. May be repeated.",
-    ),
-]
-Errors = Annotated[
-    ErrorsChoice,
-    typer.Option(
-        "--errors",
-        "-e",
-        help="What the error columns hold: one standard deviation, variances, or none at all.",
-    ),
-]
 ClassOption = Annotated[
     str,
     typer.Option(
@@ -115,19 +86,6 @@ Jobs = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for pipes.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace earlier results in the output folder.")]
 OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace the output file, if there is one.")]
-
-
-def roles(columns: Sequence[str] | None) -> dict[str, str]:
-    """Turn ROLE=NAME into a mapping."""
-    found = {}
-    for text in columns or ():
-        role, equals, name = text.partition("=")
-        if not equals or role not in ("object", "time", "band", "value", "error"):
-            raise typer.BadParameter(
-                f"--column takes ROLE=NAME with a role of object, time, band, value, error: got {text!r}."
-            )
-        found[role] = name
-    return found
 
 
 def say_what_is_not_used(context: typer.Context, *names: str) -> None:
@@ -190,20 +148,18 @@ def load_model(path: Path) -> BADACClassifier:
     return model  # type: ignore[no-any-return]
 
 
-def read_labelled(
-    path: Path, label: str | None, columns: dict[str, str], errors: str, *, quiet: bool = False
-) -> Training:
+def read_labelled(path: Path, table: TableOptions, *, quiet: bool = False) -> Training:
     """Read the training table and say how it was understood."""
     from badac.job import read_training
 
     with step(f"Reading {path.name}"):
-        training = read_training(path, label, columns=columns, errors=errors)
+        training = read_training(path, table)
     if not quiet:
         found = training.catalogue
-        note(f"{path.name}: {found.recognised}.")
+        inform(f"{path.name}: {found.recognised}.")
         classes = ", ".join(f"{name} ({count:,})" for name, count in list(training.counts.items())[:8])
         more = ", ..." if len(training.counts) > 8 else ""
-        note(f"Labels from {training.label!r}: {len(training.counts)} classes: {classes}{more}.")
+        inform(f"Labels from {training.label!r}: {len(training.counts)} classes: {classes}{more}.")
     for line in training.notes:
         note(line, warning=True)
     return training

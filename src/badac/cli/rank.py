@@ -10,14 +10,10 @@ import typer
 
 from badac.cli.options import (
     ClassOption,
-    Columns,
     Diagnose,
-    Errors,
-    ErrorsChoice,
     Folds,
     Jobs,
     Json,
-    Label,
     NoiseOption,
     Overwrite,
     Prior,
@@ -25,21 +21,21 @@ from badac.cli.options import (
     is_model,
     load_model,
     read_labelled,
-    roles,
     say_what_is_not_used,
     typed,
 )
-from badac.cli.speech import counting, note, plainly, print_json, step, to_stdout, waiting
+from badac.cli.speech import counting, inform, plainly, print_json, step, to_stdout, warn
+from badac.cli.table_options import TRAINING_ONLY, reads_tables
 from badac.cli.workers import OnError, OnErrorChoice, Scheduler, Workers, keep_parts, rank_on_cluster
 
 if TYPE_CHECKING:
-    from badac.job import Found
+    from badac.job import Found, TableOptions
 
 
 TRAINING_OPTIONS = (
+    *TRAINING_ONLY,
     "label",
-    "column",
-    "errors",
+    "labels",
     "class_model",
     "noise",
     "anomaly_prior",
@@ -54,8 +50,17 @@ class Form(StrEnum):
 
     parquet = "parquet"
     csv = "csv"
+    fits = "fits"
+    votable = "votable"
+    ecsv = "ecsv"
+
+    @property
+    def suffix(self) -> str:
+        """Of the file's name, without the dot."""
+        return "vot" if self is Form.votable else self.value
 
 
+@reads_tables
 def rank(
     context: typer.Context,
     model: Annotated[
@@ -67,6 +72,7 @@ def rank(
     new: Annotated[
         Path, typer.Argument(metavar="NEW", help="New objects, laid out as the training.", show_default=False)
     ],
+    table: TableOptions,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the ranking and the report.")
     ] = Path("ranking"),
@@ -75,9 +81,6 @@ def rank(
         float, typer.Option("--fdr", help="Share of false alarms that a list of discoveries may hold.")
     ] = 0.1,
     overwrite: Overwrite = False,
-    label: Label = None,
-    column: Columns = None,
-    errors: Errors = ErrorsChoice.sigma,
     class_model: ClassOption = "auto",
     noise: NoiseOption = "gaussian",
     anomaly_prior: Prior = 0.01,
@@ -98,8 +101,9 @@ def rank(
 ) -> None:
     r"""Classify new objects, rank them by how strange they are, and write a report.
 
-    Writes ranking.parquet (object, class, probabilities, anomaly probability, p-value, rank) and report.html into the output
-    folder. Files larger than memory are read and written in batches.
+    Writes ranking.parquet (object, class, probabilities, anomaly probability, p-value, rank, and the columns of the table that
+    are no features, such as ra and dec) and report.html into the output folder. Files larger than memory are read and written
+    in batches.
 
     For example, in one step or in two:
 
@@ -113,14 +117,15 @@ def rank(
 
     $ badac rank model.badac survey/ -o results --workers 8
 
-    With a model file, the options about the training (from --label to --seed) have no effect, and are named if given.
+    With a model file, options about the training have no effect, and are named if given; --pair, --missing, --errors, --column
+    and --period then speak of the new table.
     """
     with plainly():
         from badac.job import folder
 
         if not 0.0 < fdr < 1.0:
             raise typer.BadParameter(f"--fdr is a share between 0 and 1: got {fdr:g}.")
-        chosen, command = roles(column), typed(context)
+        command = typed(context)
         folder.check_folder(output, overwrite=overwrite)
         on_cluster = workers is not None or scheduler is not None
         _check_there(new, folder_too=on_cluster)
@@ -132,32 +137,34 @@ def rank(
             fitted.n_jobs = jobs
             say_what_is_not_used(context, *TRAINING_OPTIONS)
         else:
-            training = read_labelled(model, label, chosen, errors.value, quiet=as_json)
+            training = read_labelled(model, table, quiet=as_json)
             from badac.job import Settings, learn
 
             settings = Settings(class_model, noise, anomaly_prior, seed, folds, diagnose)
             fitted = learn(training, settings, n_jobs=jobs, step=step)
         from badac.job import RankOptions, rank_file, rows_in, write_results
+        from badac.job.record import layout_of
 
-        options = RankOptions(fdr=fdr, n_rows=batch, n_shown=show, command=command, on_error=on_error.value)
+        layout = table.over(layout_of(fitted))
+        options = RankOptions(layout, fdr, batch, show, command, on_error.value)
         if on_cluster:
             found = rank_on_cluster(fitted, new, output, options, workers=workers, scheduler=scheduler)
+            for line in found.notes:
+                warn(line)
         else:
             with step("Learning once more without a part of the known objects, to compare with those"):
                 fitted.prepare_pvalues()
             with counting(f"Ranking {new.name}", rows_in(new), "rows") as done:
-                found = rank_file(fitted, new, options, done=done)
-        with folder.output_folder(output, overwrite=overwrite) as working, waiting("Writing the report"):
-            write_results(found, working, form.value)
+                found = rank_file(fitted, new, options, done=done, say=warn)
+        with folder.output_folder(output, overwrite=overwrite) as working, step("Writing the report"):
+            write_results(found, working, form.suffix)
         keep_parts(found, output)
         if as_json:
             print_json(found.summary() | {"folder": str(output)})
         else:
             _show(found)
-        for line in found.notes:
-            note(line, warning=True)
         if not as_json:
-            note(f"Ranking: {output / f'ranking.{form.value}'}\nReport: {output / 'report.html'}")
+            inform(f"Ranking: {output / f'ranking.{form.suffix}'}\nReport: {output / 'report.html'}")
 
 
 def _show(found: Found) -> None:
@@ -167,7 +174,7 @@ def _show(found: Found) -> None:
     from badac.job.report import headline
 
     console = to_stdout()
-    note(f"{found.source}: {found.recognised}.")
+    inform(f"{found.source}: {found.recognised}.")
     console.print(headline(found), highlight=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     top = found.columns(stop=10)

@@ -62,7 +62,7 @@ def simulate(
         with step("Simulating"):
             drawn = draw(kind.value, setting=setting.value, size=size, seed=seed)
             with output_folder(output, overwrite=overwrite) as working:
-                write_tables(drawn, working, form.value)
-        train, new = (output / f"{name}.{form.value}" for name in ("train", "new"))
+                write_tables(drawn, working, form.suffix)
+        train, new = (output / f"{name}.{form.suffix}" for name in ("train", "new"))
         typer.echo(f"{train}\n{new}\n{output / 'truth.csv'}")
         note(f"Next: badac rank {train} {new}")

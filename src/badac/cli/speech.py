@@ -1,23 +1,35 @@
-"""How a verb speaks: consoles, progress with the time left, and errors as one clear sentence with an exit code."""
+"""How a verb speaks: consoles, progress with the time left, and errors as one clear sentence with an exit code.
+
+On a terminal every step is seen while it runs. In a pipe a step of more than two seconds says so on standard error when it has
+run that long, and how long it took when it ends; ``--quiet`` silences both.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
+from threading import Timer
 from time import perf_counter
 from typing import Any, Protocol
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.status import Status
 from rich.text import Text
 
+from badac.progress import duration, listening
 from badac.writing import plain
 
 FAILED, INTERRUPTED = 1, 130
+LONG = 2.0
+"""Seconds after which somebody who waits wonders."""
+
+_QUIET: ContextVar[bool] = ContextVar("badac_quiet", default=False)
 
 
 def to_stdout() -> Console:
@@ -67,7 +79,7 @@ def _escaped(message: str) -> str:
 
 
 def progress(unit: str) -> Progress:
-    """Return a progress bar on standard error, for a terminal only; its total is in expected seconds of work."""
+    """Return a progress bar on standard error, for a terminal only."""
     console = to_stderr()
     return Progress(
         TextColumn("{task.description}"),
@@ -76,7 +88,7 @@ def progress(unit: str) -> Progress:
         TimeLeft(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=not console.is_terminal or _QUIET.get(),
     )
 
 
@@ -86,15 +98,49 @@ def note(words: str, *, warning: bool = False) -> None:
     to_stderr().print(mark + _escaped(words), soft_wrap=True)
 
 
+def warn(words: str) -> None:
+    """Say what the user should know before trusting the result."""
+    note(words, warning=True)
+
+
+def inform(words: str) -> None:
+    """Say one line about what was understood or written, unless quiet was asked for."""
+    if not _QUIET.get():
+        note(words)
+
+
+def be_quiet(wanted: bool) -> None:
+    """Show no progress from here on."""
+    _QUIET.set(wanted)
+
+
 @contextmanager
 def step(words: str) -> Iterator[None]:
-    """Show on a terminal which step is under way, and afterwards how long it took."""
+    """Show which step is under way, and how long it took: on a terminal while it runs, in a pipe a line if it is a long one.
+
+    Stages inside (`badac.progress`) are shown in the same way.
+    """
     start = perf_counter()
-    with waiting(words):
+    with waiting(words), listening(_stage):
         yield
-    console = to_stderr()
+    console, seconds = to_stderr(), perf_counter() - start
+    if _QUIET.get():
+        return
     if console.is_terminal:
-        console.print(f"[green]✓[/] {_escaped(words)} [dim]({_duration(perf_counter() - start)})[/]")
+        console.print(f"[green]✓[/] {_escaped(words)} [dim]({duration(seconds)})[/]")
+    elif seconds >= LONG:
+        console.print(_escaped(f"{words}: done after {duration(seconds)}"), soft_wrap=True)
+
+
+@contextmanager
+def _stage(words: str) -> Iterator[None]:
+    """A stage within a step."""
+    start = perf_counter()
+    with _spinning(words):
+        yield
+    seconds = perf_counter() - start
+    if seconds >= LONG and not _QUIET.get():
+        to_stderr().print(_escaped(f"  {words} ({duration(seconds)})"), style="dim", soft_wrap=True)
 
 
 @contextmanager
@@ -112,41 +158,67 @@ def counting(words: str, total: int, unit: str) -> Iterator[Callable[[int], None
         known = float(max(total, done)) if total else None
         bar.update(task, completed=float(done), total=known, done=f"{done:,}")
 
-    with bar:
+    start = perf_counter()
+    quiet = nullcontext() if to_stderr().is_terminal else waiting(words)
+    with bar, quiet:
         yield advance
+    seconds = perf_counter() - start
+    if seconds >= LONG and not _QUIET.get():
+        to_stderr().print(_escaped(f"{words}: {done:,} {unit}, {duration(seconds)}"), soft_wrap=True)
 
 
 @contextmanager
 def waiting(for_what: str) -> Iterator[None]:
-    """Show on a terminal that something is under way whose end cannot be foreseen."""
-    console = to_stderr()
-    if console.is_terminal:
-        with console.status(for_what):
+    """Show that something is under way whose end cannot be foreseen: on a terminal at once, in a pipe when it takes long."""
+    if _QUIET.get():
+        yield
+    elif to_stderr().is_terminal:
+        with _spinning(for_what):
             yield
     else:
+        timer = Timer(LONG, note, (f"{for_what} ...",))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+_SPINNERS: list[Status] = []
+
+
+@contextmanager
+def _spinning(words: str) -> Iterator[None]:
+    """Show words beside a spinner, on a terminal; one inside another takes its place until it ends."""
+    console = to_stderr()
+    if not console.is_terminal or _QUIET.get():
         yield
+        return
+    if _SPINNERS:
+        _SPINNERS[-1].stop()
+    status = console.status(_escaped(words))
+    _SPINNERS.append(status)
+    try:
+        with status:
+            yield
+    finally:
+        _SPINNERS.remove(status)
+        if _SPINNERS:
+            _SPINNERS[-1].start()
 
 
 class TimeLeft(ProgressColumn):
-    """The time left, from how long the finished share of the expected work took."""
+    """The time left, from how long the finished share took; nothing before that is known."""
 
     max_refresh = 0.5
 
     def render(self, task: Task) -> Text:
         elapsed = task.elapsed or 0.0
-        if not task.total:
+        if not task.total or not task.completed or elapsed < LONG or task.completed >= task.total:
             return Text("")
-        if task.completed:
-            left = elapsed / task.completed * (task.total - task.completed)
-        else:
-            left = max(task.total / task.fields.get("workers", 1) - elapsed, 0.0)
-        return Text(f"about {_duration(left)} left", style="cyan")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(round(seconds), 1)} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        left = elapsed / task.completed * (task.total - task.completed)
+        return Text(f"about {duration(left)} left", style="cyan")
 
 
 class Finding(Protocol):

@@ -31,7 +31,7 @@ from badac.dask.parts import (
 )
 from badac.dask.pieces import Piece, bad_rows, pieces
 from badac.data import Catalogue
-from badac.data.measurements import concatenate
+from badac.data.rows import names_of
 from badac.estimators import BADACClassifier
 from badac.job.ranking import Found, RankOptions
 from badac.job.record import layout_of
@@ -202,7 +202,9 @@ def _ranking(top: Any, model: BADACClassifier) -> Ranking:
     quantities = {name: top[name].to_numpy() for name in ("score", "anomaly_proba", "pvalue")}
     quantities["object"] = ids.astype(str) if ids.dtype == object else ids
     quantities["proba"] = top[names].to_numpy(dtype=np.float32)
-    return Ranking(Verdicts(model.classes_, quantities), np.arange(len(top)))
+    known = {*Verdicts(model.classes_, quantities).columns(), "row", "piece"}
+    carried = {str(name): names_of(top[name]) for name in top.columns if name not in known}
+    return Ranking(Verdicts(model.classes_, quantities, carried), np.arange(len(top)))
 
 
 def _reread(top: Any, found: list[Piece], run: Run) -> Catalogue:
@@ -218,13 +220,4 @@ def _reread(top: Any, found: list[Piece], run: Run) -> Catalogue:
                 if (number, row + which) in wanted:
                     picked[number, row + which] = here[[which]]
             row += len(here)
-    shown = [picked[key] for key in wanted]
-    first = shown[0]
-    return Catalogue(
-        objects=concatenate([one.objects for one in shown]),
-        ids=np.concatenate([one.ids for one in shown]),
-        label=None,
-        recognised=first.recognised,
-        bands=first.bands,
-        features=first.features,
-    )
+    return Catalogue.together([picked[key] for key in wanted])

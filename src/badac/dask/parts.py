@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from badac.dask.pieces import Piece, bad_rows, refuse
+from badac.data import Layout
 from badac.data.files import needs
 from badac.estimators import BADACClassifier
 from badac.identity import identity
-from badac.job.layout import Layout
 from badac.job.ranking import Found, score_batch
 from badac.partition import BadRows, identity_of
 from badac.verdicts import Verdicts

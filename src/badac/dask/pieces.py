@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from badac.data import Catalogue
+from badac.data import Catalogue, Layout
 from badac.data.files import TableFileError, kind_of, needs
 from badac.data.reading import error_columns
 from badac.job.batches import batches
-from badac.job.layout import Layout
 from badac.partition import BadRows, Columns, is_numeric, why_bad
 
 ROWS_PER_PIECE = 50_000
@@ -143,7 +142,7 @@ def refuse(bad: dict[int, str], frame: Any, piece: Piece) -> None:
 def columns_of(frame: Any, layout: Layout) -> Columns:
     """Return the training's columns, as far as the frame has them."""
     names = [str(name) for name in frame.columns]
-    errors = error_columns(names)
+    errors = error_columns(names, layout.pairs_in(names))
     if layout.errors == "none":
         return Columns(tuple(name for name in layout.features if name in names))
     values = tuple(name for name in (layout.features or errors) if name in errors)

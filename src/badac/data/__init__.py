@@ -8,6 +8,7 @@ from badac.data.files import read_frame
 from badac.data.folding import binned, fold
 from badac.data.frames import as_frame
 from badac.data.hints import hint
+from badac.data.layout import Layout
 from badac.data.light_curves import from_long
 from badac.data.losses import Loss, Losses
 from badac.data.magnitudes import as_fluxes, as_magnitudes, to_flux, to_magnitude
@@ -28,6 +29,7 @@ __all__ = [
     "Catalogue",
     "Conventions",
     "Description",
+    "Layout",
     "Loss",
     "Losses",
     "Measurements",

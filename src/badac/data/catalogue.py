@@ -44,6 +44,9 @@ class Catalogue:
         Units of the features, where the table says.
     carried : dict from str to (n,) array
         Columns that are no features: coordinates, flags, other identifiers, text.
+    read_as : dict
+        What was said about the table and done to it, as plain values: form, columns, pair, missing, errors, preparation. With
+        features, bands and units it makes a `badac.data.layout.Layout`, by which new tables are read alike.
     """
 
     objects: Measurements
@@ -58,6 +61,7 @@ class Catalogue:
     quantity: Axis = NO_AXIS
     units: Mapping[str, str] = field(default_factory=dict)
     carried: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    read_as: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, column in self.carried.items():
@@ -68,6 +72,15 @@ class Catalogue:
 
     def __len__(self) -> int:
         return self.objects.n_objects
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, m), which scikit-learn asks for before it selects objects."""
+        return self.objects.shape
+
+    @property
+    def ndim(self) -> int:
+        return 2
 
     @classmethod
     def together(cls, parts: Sequence[Catalogue]) -> Catalogue:
@@ -149,6 +162,11 @@ class Catalogue:
             losses=losses,
             carried={**more, **picked.carried},
         )
+
+
+def without_notes(catalogue: Catalogue) -> Catalogue:
+    """Return a catalogue whose losses have been said already."""
+    return replace(catalogue, losses=Losses())
 
 
 def name_key(name: Any) -> str:

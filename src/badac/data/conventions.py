@@ -80,3 +80,8 @@ class Conventions:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, which `of` takes again."""
         return asdict(self)
+
+    def read_as(self, form: str, columns: Mapping[str, str | None] | None) -> dict[str, Any]:
+        """Return what ``Catalogue.read_as`` keeps of a table that was read by these conventions; the label is no part of it."""
+        named = {role: name for role, name in (columns or {}).items() if role != "label"}
+        return {"form": form, "columns": named, **self.as_dict()}

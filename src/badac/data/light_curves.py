@@ -163,6 +163,7 @@ def from_long(
         quantity=Axis(quantity if quantity != "value" else roles.value, unit),
         units={roles.value: unit} if unit else {},
         carried={name: column[present] for name, column in carried.items()},
+        read_as=meant.read_as("long", columns),
     )
     if roles.label is None:
         return catalogue

@@ -108,7 +108,7 @@ class Pairing:
         which = f"Column {first!r}" if len(self.stray) == 1 else f"Columns {some(self.stray)}"
         return (
             f"{which} {looks}, but no value was found for {'it' if len(self.stray) == 1 else 'them'}. Say which "
-            f"with pair=[{hint!r}] (badac.data.from_frame(table, pair=...), --pair; stars stand for what the names share: "
+            f"with pair=[{hint!r}] (badac.data.from_table(table, pair=...), --pair; stars stand for what the names share: "
             "'mag_*=err_*'), say that it is none with "
             f"pair=['={first}'], or drop it. Columns: {some(self.names)}."
         )
@@ -157,6 +157,19 @@ def as_patterns(pair: Iterable[Pattern] | Mapping[str, str]) -> tuple[str, ...]:
         raise TypeError(f"`pair` must be a list of 'VALUE=ERROR': got one text, {pair!r}. Write [{pair!r}].")
     items: Iterable[Pattern] = pair.items() if isinstance(pair, Mapping) else pair
     return tuple(item if isinstance(item, str) else "=".join(item) for item in items)
+
+
+def fits(pattern: str, names: Sequence[str]) -> bool:
+    """Whether "VALUE=ERROR" says something about a table with these columns.
+
+    >>> fits("psf_*=noise_*", ["psf_u", "noise_u"]), fits("psf_*=noise_*", ["psf_u", "g"])
+    (True, False)
+    """
+    try:
+        _told(tuple(names), pattern)
+    except ValueError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=64)

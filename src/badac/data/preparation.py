@@ -101,6 +101,7 @@ class Preparation:
                 f"only curves with times can be folded, aligned or turned into fluxes: got {catalogue.objects!r} "
                 f"({catalogue.recognised})."
             )
+        catalogue = replace(catalogue, read_as={**catalogue.read_as, "preparation": self.as_dict()})
         found = self._in_quantity(catalogue)
         if self.period or self.fold:
             found = self._with_periods(found)

@@ -41,6 +41,11 @@ def row_names(frame: Any, name: str | None) -> tuple[npt.NDArray[Any], dict[str,
     return np.arange(len(frame)), levels
 
 
+def is_numbered(ids: npt.NDArray[Any]) -> bool:
+    """Whether names (n,) are only the numbers of the rows."""
+    return ids.dtype.kind == "i" and np.array_equal(ids, np.arange(len(ids)))
+
+
 def labelled(catalogue: Catalogue, column: Any) -> Catalogue:
     """Return the catalogue with labels from a column of its table; objects without one are left out, and counted."""
     missing = np.asarray(column.isna())

@@ -21,7 +21,14 @@ from badac.data.quantities import units_in
 from badac.data.vectors import are_objects, from_vectors, vector_columns
 from badac.data.wide import checked_names
 
-__all__ = ["TableWarning", "as_frame", "from_astropy", "from_frame", "has_error_columns", "value_columns"]
+__all__ = [
+    "TableWarning",
+    "from_astropy",
+    "from_frame",
+    "has_error_columns",
+    "refuse_lonely",
+    "refuse_strays",
+]
 
 
 class TableWarning(UserWarning):
@@ -31,15 +38,6 @@ class TableWarning(UserWarning):
 def has_error_columns(frame: Any, suffix: str = "_err") -> bool:
     """Whether a table has at least one pair of columns of values and their errors."""
     return bool(_pairing([str(name) for name in frame.columns], suffix, ()).pairs)
-
-
-def value_columns(names: Sequence[str], suffix: str = "_err") -> list[str]:
-    """Return the columns that hold values: those with an error column or, where none has one, all.
-
-    Columns that look like errors and belong to no value, and names that come twice, raise a ValueError.
-    """
-    pairing = _pairing(names, suffix, ()).checked()
-    return [pair.value for pair in pairing.pairs] or list(names)
 
 
 def from_frame(frame: Any, *, suffix: str = "_err", at: Any = None, **said: Unpack[Said]) -> Measurements:
@@ -73,20 +71,36 @@ def from_frame(frame: Any, *, suffix: str = "_err", at: Any = None, **said: Unpa
     if meant.errors == "none" or not pairing.checked().pairs:
         exact = read_cells(frame, [Pair(name, None) for name in names], meant)
         return Measurements(exact.values, at=at)
-    known = {name for pair in (*pairing.pairs, *pairing.positions) for name in (pair.value, pair.error)}
-    lonely = plain_numbers([name for name in names if name not in known and name not in pairing.also], frame)
-    if lonely:
-        first = pairing.pairs[0]
-        raise ValueError(
-            f"Column {lonely[0]!r} has no error column, while {first.value!r} has one ({first.error}). Add it, say that the "
-            f"values are exact with pair=['{lonely[0]}='], or drop the column from the table (labels and identifiers are not "
-            "values); table.to_numpy() takes every column as an exact value."
-        )
+    _refuse_lonely(frame, pairing)
     _check_units(units_in(frame), pairing.pairs)
     cells = read_cells(frame, pairing.pairs, meant)
     for note in cells.losses.notes:
         warnings.warn(note, TableWarning, stacklevel=2)
     return Measurements(cells.values, cells.sigma, at=at)
+
+
+def refuse_lonely(frame: Any) -> None:
+    """Raise a ValueError if a column of numbers has no errors while others have them, naming it and what to do."""
+    if not vector_columns(frame):
+        _refuse_lonely(frame, pair_columns(checked_names(frame)).typed(frame).checked())
+
+
+def refuse_strays(frame: Any) -> None:
+    """Raise a ValueError if columns look like errors of no column, naming them and what to say about them."""
+    pair_columns(checked_names(frame)).typed(frame).checked()
+
+
+def _refuse_lonely(frame: Any, pairing: Pairing) -> None:
+    known = {name for pair in (*pairing.pairs, *pairing.positions) for name in (pair.value, pair.error)}
+    left = [name for name in pairing.names if name not in known and name not in pairing.also]
+    lonely = plain_numbers(left, frame)
+    if lonely:
+        first = pairing.pairs[0]
+        raise ValueError(
+            f"Column {lonely[0]!r} has no error column, while {first.value!r} has one ({first.error}). Add it, say that the "
+            f"values are exact with badac.data.from_table(table, pair=['{lonely[0]}=']), or drop the column from the table "
+            "(labels and identifiers are not values); table.to_numpy() takes every column as an exact value."
+        )
 
 
 def from_astropy(table: Any, *, suffix: str = "_err", at: Any = None, **said: Unpack[Said]) -> Measurements:

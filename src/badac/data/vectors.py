@@ -68,7 +68,12 @@ def are_objects(frame: Any, vectors: Sequence[str], said: Conventions) -> bool:
 
 
 def from_vectors(
-    frame: Any, *, columns: Mapping[str, str | None] | None = None, **said: Unpack[Said]
+    frame: Any,
+    *,
+    columns: Mapping[str, str | None] | None = None,
+    bands: Sequence[str] | None = None,
+    units: Mapping[str, str] | None = None,
+    **said: Unpack[Said],
 ) -> Catalogue:
     """Read a table with vector columns.
 
@@ -77,6 +82,10 @@ def from_vectors(
     frame : DataFrame
     columns : mapping from role to column, optional
         Overrides for object, label, time (the coordinates), band, value and error.
+    bands : sequence of str, optional
+        Bands of light curves and their order: those of the training table, when new objects are read.
+    units : mapping from value column to unit, optional
+        Units to convert to: those of the training table (``Catalogue.units``).
     **said
         `pair`, `missing` and `errors`, see `badac.data.conventions.Conventions`.
 
@@ -99,10 +108,17 @@ def from_vectors(
     band = given.get("band") or find(vectors, "band")
     times = [name for name in axes if name and axis_name(name) in TIMES]
     if meant.errors != "none" and times and (band or not _are_common(frame[times[0]])):
-        return _light_curves(frame, pairs[0], times[0], band, given, said)
-    arms = sorted((_arm(frame, pair, axes, meant) for pair in pairs), key=_first_point)
+        known: dict[str, Any] = {
+            **said,
+            **({"bands": bands} if bands else {}),
+            **({"units": units} if units else {}),
+        }
+        curves = _light_curves(frame, pairs[0], times[0], band, given, known)
+        return replace(curves, read_as=meant.read_as("wide", given))
+    arms = sorted((_arm(frame, pair, axes, meant, units or {}) for pair in pairs), key=_first_point)
     axis = next((name for name in axes if name), "")
-    catalogue = _catalogue(frame, arms, str(axis), meant)
+    catalogue = replace(_catalogue(frame, arms, str(axis), meant), read_as=meant.read_as("wide", given))
+    catalogue = replace(catalogue, units={**catalogue.units, **(units or {})})
     unused = [
         name for name in vectors if name not in {*axes, *(n for p in pairs for n in (p.value, p.error))}
     ]
@@ -139,7 +155,7 @@ def _pairs(
     return found
 
 
-def _arm(frame: Any, pair: Pair, axes: Sequence[Any], said: Conventions) -> _Arm:
+def _arm(frame: Any, pair: Pair, axes: Sequence[Any], said: Conventions, units: Mapping[str, str]) -> _Arm:
     values = _stacked(frame[pair.value], pair.value)
     n, m = values.shape
     if pair.error is None:
@@ -154,7 +170,7 @@ def _arm(frame: Any, pair: Pair, axes: Sequence[Any], said: Conventions) -> _Arm
             f"{errors.shape[1]} values."
         )
     flat = as_meant(values.reshape(-1, 1), errors.reshape(-1, 1), [pair], said)
-    factor, of_sigma = unit_factors(frame, pair, said)
+    factor, of_sigma = unit_factors(frame, pair, said, units)
     cells = Cells(
         flat.values.reshape(n, m) * factor,
         flat.sigma.reshape(n, m) * of_sigma,

@@ -32,6 +32,12 @@ MOST_ABSENT = 1 / 3
 """Share of a model's columns that a new table may lack: with more missing, p-values compare unlike with unlike."""
 
 
+class WideSaid(Said, total=False):
+    """The other keywords of `from_wide`."""
+
+    bands: Sequence[str]
+
+
 def from_wide(
     frame: Any,
     *,
@@ -39,7 +45,7 @@ def from_wide(
     at: Any = None,
     features: Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
-    **said: Unpack[Said],
+    **said: Unpack[WideSaid],
 ) -> Catalogue:
     """Read a wide table.
 
@@ -57,7 +63,8 @@ def from_wide(
     units : mapping from value column to unit, optional
         Units to convert to: those of the training table (``Catalogue.units``).
     **said
-        `pair`, `missing` and `errors`, see `badac.data.conventions.Conventions`.
+        ``bands=[...]`` of the training, where cells hold whole light curves; `pair`, `missing` and `errors` as in
+        `badac.data.conventions.Conventions`.
 
     Examples
     --------
@@ -70,12 +77,23 @@ def from_wide(
     >>> print(found.losses)
     1 column left out: no error column beside it (z)
     """
+    bands = said.pop("bands", None)
     frame, meant = as_frame(frame), Conventions.of(**said)
     names = checked_names(frame)
     given = dict(columns or {})
     vectors = vector_columns(frame)
-    if vectors and features is None and are_objects(frame, vectors, meant):
-        return from_vectors(frame, columns=columns, **said)
+    if vectors and are_objects(frame, vectors, meant):
+        whole = from_vectors(
+            frame,
+            columns=columns,
+            bands=bands,
+            units=units,
+            pair=meant.pair,
+            missing=meant.missing,
+            errors=meant.errors,
+        )
+        if features is None or tuple(features) == whole.features:
+            return whole
     names = [name for name in names if name not in vectors]
     frame = frame[names] if vectors else frame
     check_overrides(names, given, ("object", "label"))
@@ -116,6 +134,7 @@ def from_wide(
             if (unit := (units or {}).get(pair.value) or units_in(frame).get(pair.value))
         },
         carried=carried,
+        read_as=meant.read_as("wide", given),
     )
     return catalogue if roles["label"] is None else labelled(catalogue, frame[roles["label"]])
 

@@ -17,19 +17,23 @@ from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.classes import ClassModel, ClassReport, TrainingScales, separate_conditions
 from badac.data.measurements import Measurements, concatenate
+from badac.data.rows import is_numbered
 from badac.data.units import in_units
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import choose_units, generator, is_left_open
 from badac.estimators.fitting import Recipe, keep_some_back, without_new_members
 from badac.estimators.validation import (
     check_coordinates,
+    refuse_words,
     to_labels,
     to_measurements,
+    to_objects,
     warn_if_errors_are_missing,
 )
 from badac.explain import Explanation
 from badac.judge import FittedModel, HeldOut, Judgement
 from badac.noise import Noise
+from badac.progress import spoken
 from badac.ranking import Ranking
 from badac.registry import registered
 from badac.threads import n_threads
@@ -38,7 +42,7 @@ from badac.verdicts import STANDARD, Verdicts
 FloatArray = npt.NDArray[np.float64]
 
 
-@registered("estimator")
+@registered("estimator", version=2)
 class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Bayesian anomaly detection and classification of noisy objects.
 
@@ -76,6 +80,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     missingness : {"learn", "ignore"}
         Whether the points that an object lacks may tell its class, as far as left-out training objects say they do. Switch
         it off where new objects go missing for other reasons than training objects.
+    verbose : bool
+        Whether to say on standard error which stage of learning is under way, and how long each took.
 
     Attributes
     ----------
@@ -100,6 +106,11 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The noise model, with what it left open learned from the training objects.
     units_ : (1,) or (m,)
         Of the fitted parts, not of `training_` and the answers: 1 unless values are beyond 1e20 (`badac.data.units`).
+    feature_names_in_ : (m,)
+        Names of the columns, where a table was given.
+    layout_ : dict
+        How the table was read: columns, units, errors, preparation, typical sizes; new tables are read by it
+        (`badac.data.Layout`).
     fitted_ : badac.judge.FittedModel
         All of the above as one frozen thing, which judges objects; `judge` and `verdicts` ask it.
 
@@ -133,6 +144,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     scales_: TrainingScales
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
+    layout_: dict[str, Any]  # how a table was read (`badac.data.Layout`)
     record_: dict[str, Any]  # of a model that the command line has learned (`badac.job.Record`)
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
     # Made when first asked for, and never stored: whoever wants no p-values or explanations pays nothing.
@@ -150,6 +162,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         random_state: Any = None,
         missingness: str = "learn",
+        verbose: bool = False,
     ) -> None:
         self.class_model = class_model
         self.noise = noise
@@ -160,30 +173,37 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.missingness = missingness
+        self.verbose = verbose
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, *, X_err: Any = None, batch: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, X_err: Any = None, batch: Any = None, **words: Any) -> Self:
         """Learn the classes from labelled noisy objects.
 
         Parameters
         ----------
-        X : Measurements, (n, m) array-like, DataFrame or astropy Table
-            A table may have ``name_err`` columns. NaN: missing.
+        X : Measurements, (n, m) array-like, Catalogue, or a table
+            A table (pandas, polars, Arrow, astropy, xarray ...) may have error columns in any of the usual ways of naming
+            them; what its names do not tell is said in ``badac.data.from_table(table, pair=..., missing=..., errors=...)``,
+            whose `Catalogue` goes in here. New tables are then read alike (``layout_``). NaN: missing.
         y : (n,) array-like
-            Labels.
+            Labels; by default those of a `Catalogue`.
         X_err : scalar, (m,) or (n, m) array-like, optional
             One standard deviation of each value of an array `X`.
         batch : (n,) array-like, optional
             The night, plate or run of each object: what the objects of a batch have in common beyond their classes is taken
             for shared conditions and subtracted (`badac.classes.separate_conditions`, with its defaults).
+        **words
+            None: `sample_weight` is refused, saying what to do instead.
         """
-        objects = to_measurements(self, X, X_err, reset=True)
-        label = to_labels(y, objects)
+        refuse_words(words)
+        objects, table = to_objects(self, X, X_err, reset=True)
+        label = to_labels(table.label if y is None and table is not None else y, objects)
         if batch is not None:
             objects = separate_conditions(objects, label, batch).objects
         recipe, rng = Recipe.of(self), generator(self.random_state)
-        return self.adopt(recipe.learn(objects, label, choose_units(self, objects), rng))
+        with spoken(self.verbose):
+            return self.adopt(recipe.learn(objects, label, choose_units(self, objects), rng))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, *, X_err: Any = None) -> Self:
         """Add labelled objects; labels not seen before become new classes.
@@ -354,7 +374,13 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Whether to compare with known objects too, which costs as much again.
         """
         asked = (*STANDARD, "pvalue") if pvalues else STANDARD
-        return self.judge(X, X_err=X_err, pvalues=pvalues).verdicts(asked)
+        check_is_fitted(self)
+        objects, table = to_objects(self, X, X_err, reset=False)
+        found = self._walk(objects, pvalues=pvalues).verdicts(asked)
+        if table is None:
+            return found
+        named = found if is_numbered(table.ids) else found.having(object=table.ids)
+        return named.carrying(table.carried)
 
     def judge(self, X: Any, *, X_err: Any = None, pvalues: bool = False) -> Judgement:
         """Return the walk of some objects, each step of which is done once, when it is asked for (`badac.judge.Judgement`).
@@ -362,7 +388,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Its objects are checked, and in the units of the model; `pvalues` says whether p-values will be asked for.
         """
         check_is_fitted(self)
-        objects = to_measurements(self, X, X_err, reset=False)
+        return self._walk(to_measurements(self, X, X_err, reset=False), pvalues=pvalues)
+
+    def _walk(self, objects: Measurements, *, pvalues: bool) -> Judgement:
         check_coordinates(objects, self.training_, self.class_models_)
         warn_if_errors_are_missing(objects, self.fitted_with_errors_)
         if pvalues:

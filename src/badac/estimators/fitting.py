@@ -37,6 +37,7 @@ from badac.noise import Noise
 from badac.noise_learning import learn_noise
 from badac.nuisance import Nuisance
 from badac.posterior import class_log_prior, possible
+from badac.progress import stage
 from badac.threads import n_threads
 from badac.training import FloatArray, TrainingScales, TrainingSet
 
@@ -122,20 +123,22 @@ class Recipe:
         inside = in_units(objects, units)
         inside = within(inside, reach_of(unit_of(inside, beyond=1.0)))
         index = index.astype(np.int64)
-        noise = learn_noise(self.noise, inside, index, rng)
+        with stage("Learning the noise"):
+            noise = learn_noise(self.noise, inside, index, rng)
         training = TrainingSet(inside, index, classes, noise, TrainingScales.of(inside), rng)
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
         choices = fit_classes(class_models, training, self.nuisance, kept or {})
         choices = agree(choices, training, possible(log_prior, counts))
         models, tried = tuple(one.model for one in choices), tuple(one.report for one in choices)
-        calibration = learn_calibration(
-            training,
-            models,
-            possible(log_prior, counts),
-            use_gaps=self.use_gaps,
-            stack=stack and others_can_tell(class_models, self.nuisance),
-            n_threads=self.n_threads,
-        )
+        with stage("Calibrating on left-out objects"):
+            calibration = learn_calibration(
+                training,
+                models,
+                possible(log_prior, counts),
+                use_gaps=self.use_gaps,
+                stack=stack and others_can_tell(class_models, self.nuisance),
+                n_threads=self.n_threads,
+            )
         known = FittedModel(
             classes=classes,
             class_models=models,
@@ -153,7 +156,8 @@ class Recipe:
         )
         if self.anomaly is None:
             return known
-        return replace(known, anomaly_model=self.anomaly.fit(known.known, rng))
+        with stage("Learning what an anomaly would look like"):
+            return replace(known, anomaly_model=self.anomaly.fit(known.known, rng))
 
 
 def keep_some_back(
@@ -213,7 +217,8 @@ def fit_classes(
         learned_from = members
         for wrapper in nuisance:
             learned_from = wrapper.prepared(learned_from, own_noise)
-        model = class_model.fit(learned_from, own_noise, training.rng, training.scales)
+        with stage(f"Learning class {label} from {len(members):,} objects"):
+            model = class_model.fit(learned_from, own_noise, training.rng, training.scales)
         report: tuple[Candidate, ...] = ()
         alternatives: dict[str, ClassModel] = {}
         if isinstance(model, ChoosingModel) and model.chosen is not None:

@@ -1,12 +1,13 @@
 """Validation: whatever the user passes as ``X`` and ``X_err`` becomes a `Measurements`.
 
 Arrays go through scikit-learn's own validation, so that its messages, feature names and ``n_features_in_`` hold. A table
-with ``name_err`` columns brings its own errors.
+with error columns brings its own errors, by the recogniser that the command line uses.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from numbers import Number
 from typing import Any
 
@@ -17,9 +18,24 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from badac.classes.model import ClassModel, is_by_column
+from badac.data.catalogue import Catalogue
+from badac.data.frames import as_frame
+from badac.data.layout import Layout
+from badac.data.losses import some
 from badac.data.measurements import Measurements
-from badac.data.tables import as_frame, from_astropy, from_frame, has_error_columns, value_columns
+from badac.data.reading import from_table, looks_long
+from badac.data.rows import row_names
+from badac.data.tables import (
+    TableWarning,
+    from_frame,
+    has_error_columns,
+    refuse_lonely,
+    refuse_strays,
+    refuse_without_errors,
+)
 from badac.data.validation import as_real, refuse
+from badac.data.vectors import vector_columns
+from badac.data.wide import checked_names
 
 # Coordinates that differ by less than this share of their range are rounded, not others.
 _SAME_POINT = 1e-6
@@ -31,40 +47,98 @@ class MissingErrorsWarning(UserWarning):
 
 def to_measurements(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> Measurements:
     """Return what was passed as objects; `reset` on fit sets ``n_features_in_``, else it is checked."""
-    X = as_frame(X)
+    return to_objects(estimator, X, X_err, reset=reset)[0]
+
+
+def to_objects(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Measurements, Catalogue | None]:
+    """Return what was passed as objects, and the catalogue that a table made, with names and what travels.
+
+    A table with error columns is read by the one recogniser (`badac.data.from_table`). On fit how it was read is kept as
+    ``layout_``, and new tables are read by that: columns by name, units converted, what is missing or scaled said.
+    """
+    X = X if isinstance(X, Catalogue) else as_frame(X)
+    found: Catalogue | None = None
     if isinstance(X, Measurements):
         if X_err is not None:
             raise ValueError("`X` is a Measurements and has its own errors: `X_err` must not be given too.")
         objects = X
         _check_points(estimator, objects, reset)
-    elif hasattr(X, "colnames"):
+    elif isinstance(X, Catalogue) or _brings_errors(estimator, X, X_err, reset):
         if X_err is not None:
             raise ValueError(
-                "an astropy table brings its errors as `name_err` columns: `X_err` must not be given too."
+                "`X` has error columns (such as `name_err`): `X_err` must not be given too. Drop one of the two."
             )
-        objects = from_astropy(X)
+        found = X if isinstance(X, Catalogue) else _read(estimator, X, reset)
+        found = _known(estimator, found, reset, read=not isinstance(X, Catalogue))
+        objects = found.objects
         _check_points(estimator, objects, reset)
-    elif hasattr(X, "columns") and has_error_columns(X):
-        if X_err is not None:
-            raise ValueError(
-                "`X` has error columns (`name_err`): `X_err` must not be given too. Drop one of the two."
-            )
-        objects = from_frame(X)
-        names = {str(name): name for name in X.columns}
-        validate_data(
-            estimator,
-            X[[names[name] for name in value_columns(list(names))]],
-            reset=reset,
-            dtype=np.float64,
-            ensure_all_finite=False,
-        )
+        if reset and found.features:
+            estimator.feature_names_in_ = np.array(found.features, dtype=object)
     else:
+        if X_err is None and hasattr(X, "columns") and hasattr(X, "dtypes"):
+            refuse_strays(X)
         objects = Measurements(_values(estimator, X, reset), X_err)
+        if hasattr(X, "columns") and hasattr(X, "index"):
+            ids, index = row_names(X, None)
+            found = Catalogue(objects, ids, None, "values without errors", carried=index)
+        if reset:
+            _forget_layout(estimator)
     if objects.n_objects == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape={objects.shape}) while a minimum of 1 is required."
         )
-    return objects
+    if reset:
+        refuse_without_errors(objects)
+    return objects, found
+
+
+def _brings_errors(estimator: Any, X: Any, X_err: Any, reset: bool) -> bool:
+    """Whether a table has errors beside its values, or a model expects it to."""
+    if not hasattr(X, "columns"):
+        return False
+    kept = None if reset else getattr(estimator, "layout_", None)
+    if kept is not None:
+        return X_err is None
+    checked_names(X)
+    if looks_long(X) or vector_columns(X):
+        return True
+    return has_error_columns(X)
+
+
+def _read(estimator: Any, X: Any, reset: bool) -> Catalogue:
+    """Read a table by the layout of the training or, on fit, as it is."""
+    kept = None if reset else getattr(estimator, "layout_", None)
+    if kept is not None:
+        return Layout.from_dict(kept).read(X)
+    if looks_long(X):
+        raise ValueError(
+            "the table has one row per measurement, while `fit` and `predict` take one row per object. Read it first: "
+            "curves = badac.data.from_table(table); model.fit(curves, curves.label). "
+            f"Columns: {some([str(name) for name in X.columns])}."
+        )
+    refuse_lonely(X)
+    return from_table(X, columns={"label": None}, form="wide")
+
+
+def _known(estimator: Any, found: Catalogue, reset: bool, *, read: bool) -> Catalogue:
+    """Keep how the training was read, or put new objects in its order and units; notes become warnings."""
+    kept = getattr(estimator, "layout_", None)
+    if reset:
+        estimator.layout_ = Layout.of(found).as_dict()
+    elif kept is not None and not read:
+        found = Layout.from_dict(kept).matched(found)
+    if reset or read or kept is not None:
+        for loss in found.losses.left_out:
+            if loss.what != "columns":
+                warnings.warn(str(loss), TableWarning, stacklevel=6)
+        for note in found.losses.notes:
+            warnings.warn(note, TableWarning, stacklevel=6)
+    return found
+
+
+def _forget_layout(estimator: Any) -> None:
+    if hasattr(estimator, "layout_"):
+        del estimator.layout_
 
 
 def _values(estimator: Any, X: Any, reset: bool) -> npt.NDArray[np.float64]:
@@ -78,6 +152,22 @@ def _values(estimator: Any, X: Any, reset: bool) -> npt.NDArray[np.float64]:
         if hasattr(X, "columns") and hasattr(X, "__getitem__"):
             from_frame(X)  # says which column holds no numbers
         raise
+
+
+def refuse_words(words: Mapping[str, Any]) -> None:
+    """Refuse keywords that `fit` does not take; for the usual ones, say what to do instead."""
+    if words.get("sample_weight", False) is None:
+        words = {name: value for name, value in words.items() if name != "sample_weight"}
+    if "sample_weight" in words:
+        raise TypeError(
+            "fit takes no `sample_weight`: leave-one-out evidence and calibration count every member once. For classes that "
+            "should count more or less, give `priors`; members that you doubt, leave out or give larger error bars (sigma); "
+            "measurements that count twice, give sigma / sqrt(2)."
+        )
+    if words:
+        raise TypeError(
+            f"fit got an unexpected keyword {next(iter(words))!r}: it takes X, y, X_err and batch."
+        )
 
 
 def to_labels(y: Any, objects: Measurements, *, like: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:

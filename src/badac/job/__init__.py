@@ -7,17 +7,19 @@
 runs on a file larger than memory or on many machines. The command line (`badac rank`) only names these steps.
 """
 
+from badac.data import Layout
 from badac.job.batches import batches, rows_in
 from badac.job.folder import output_folder
-from badac.job.layout import Layout
 from badac.job.learning import Settings, learn
 from badac.job.ranking import Found, RankOptions, merge, rank_file, score_batch
 from badac.job.record import Record
 from badac.job.report import report_page, write_results
+from badac.job.table_options import TableOptions
 from badac.job.training import Training, read_training
 
 __all__ = [  # noqa: RUF022  (reading order)
     "Training",
+    "TableOptions",
     "read_training",
     "Layout",
     "Settings",

@@ -12,12 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from badac.data import Catalogue
+from badac.data import Catalogue, Layout
 from badac.data.columns import recognise
 from badac.data.files import kind_of, read_batches
-from badac.job.layout import Layout
+from badac.data.rows import is_numbered
 
 _ROWS, _LONG_ROWS = 10_000, 200_000
 _SAMPLE = 1 << 16
@@ -29,14 +27,15 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
     Parameters
     ----------
     path : path
-        CSV, Parquet, FITS or NPZ.
+        Any file that `badac.data.read` takes.
     layout : Layout
         Of the training table.
     n_rows : int, optional
         Rows read at a time.
     """
     rows = n_rows or (_LONG_ROWS if layout.form == "long" else _ROWS)
-    frames = read_batches(path, rows)
+    named_by_hand = layout.columns.get("object")
+    frames = read_batches(path, rows, text=[named_by_hand] if named_by_hand else [])
     if layout.form == "long":
         frames = _whole_objects(frames, layout, Path(path).name)
     start, named = 0, True
@@ -45,7 +44,7 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
             continue
         found = layout.read(frame)
         if start == 0:
-            named = found.ids.dtype.kind != "i" or not np.array_equal(found.ids, np.arange(len(found)))
+            named = not is_numbered(found.ids)
         if not named:
             found = replace(found, ids=found.ids + start)
         start += len(frame)
@@ -80,7 +79,8 @@ def _whole_objects(frames: Iterator[Any], layout: Layout, source: str) -> Iterat
     finished: set[Any] = set()
     for frame in frames:
         joined = frame if waiting is None else pandas.concat([waiting, frame], ignore_index=True)
-        name = recognise([str(column) for column in joined.columns], {**layout.columns, "label": None}).object
+        names = [str(column) for column in joined.columns]
+        name = recognise(names, {**layout.columns, "label": None}, layout.pairs_in(names)).object
         last = joined[name] == joined[name].iloc[-1]
         yield from _unless_seen(joined[~last], name, finished, source)
         waiting = joined[last]

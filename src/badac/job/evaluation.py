@@ -21,6 +21,8 @@ from badac.estimators import BADACClassifier
 from badac.job.learning import CannotSplit, Settings, Split, cross_validate
 from badac.job.ranking import merge
 from badac.job.record import CrossValidation, Record, layout_of
+from badac.job.seen_before import seen_before
+from badac.job.table_options import TableOptions
 from badac.job.training import Training, label_column
 from badac.metrics import DetectionSummary, detection_summary
 from badac.plots import CalibrationDisplay
@@ -105,16 +107,34 @@ def by_cross_validation(training: Training, settings: Settings, *, n_jobs: int |
 def on_labelled(
     model: BADACClassifier,
     path: str | os.PathLike[str],
-    label: str | None = None,
+    options: TableOptions = TableOptions(),  # noqa: B008
     *,
     done: Callable[[int], None] = lambda n: None,
+    say: Callable[[str], None] = lambda words: None,
 ) -> Evaluation:
-    """Judge a model by a labelled table; labels that it does not know are anomalies."""
-    record, layout = Record.of(model), layout_of(model)
-    frame = read_frame(path)
+    """Judge a model by a labelled table; labels that it does not know are anomalies.
+
+    Parameters
+    ----------
+    model : BADACClassifier
+    path : path
+    options : TableOptions
+        What is said about the table.
+    done, say : callable
+        Told the number of objects judged, and what deserves a word, such as objects that were in the training.
+    """
+    record, layout = Record.of(model), options.over(layout_of(model))
+    frame = read_frame(path, text=[name for name in (layout.columns.get("object"),) if name])
     names = [str(name) for name in frame.columns]
-    wanted = label or (record.label if record is not None and record.label in names else None)
-    found = layout.read(frame, label_column(names, wanted, Path(path).name))
+    if options.labels:
+        found = layout.read(frame, options.label, read_frame(options.labels))
+    else:
+        wanted = options.label or (record.label if record is not None and record.label in names else None)
+        found = layout.read(frame, label_column(names, wanted, Path(path).name))
+    again = "" if record is None else seen_before(found.ids, record.members)
+    for note in (*str(found.losses).splitlines(), again):
+        if note and note != "nothing left out":
+            say(note)
     return evaluate(model, found, done=done)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from badac.data import Catalogue
+from badac.data import Catalogue, Layout
 from badac.data.files import read_frame
 from badac.data.losses import Losses
 from badac.estimators import BADACClassifier
@@ -94,10 +94,12 @@ class Explained:
         ]
 
 
-def find_object(model: BADACClassifier, path: str | os.PathLike[str], name: str) -> Catalogue:
-    """Return the object of that name from a file, reading no further than it."""
+def find_object(
+    model: BADACClassifier, path: str | os.PathLike[str], name: str, layout: Layout | None = None
+) -> Catalogue:
+    """Return the object of that name from a file, reading no further than it; by default laid out as the training."""
     near: list[str] = []
-    for batch in batches(path, layout_of(model)):
+    for batch in batches(path, layout or layout_of(model)):
         names = batch.ids.astype(str)
         rows = np.flatnonzero(names == name)
         if rows.size:
@@ -175,10 +177,12 @@ def _ranking(path: Path) -> Any:
     return frame
 
 
-def ranked_now(model: BADACClassifier, path: str | os.PathLike[str], rank: int) -> Catalogue:
+def ranked_now(
+    model: BADACClassifier, path: str | os.PathLike[str], rank: int, layout: Layout | None = None
+) -> Catalogue:
     """Return the object at a rank, from 1, of a file that has not been ranked yet; by the score, without p-values."""
     kept: list[tuple[Catalogue, np.ndarray[Any, Any]]] = []
-    for batch in batches(path, layout_of(model)):
+    for batch in batches(path, layout or layout_of(model)):
         score = judged(model, batch).score
         top = strangest_first(score)[:rank]
         kept.append((replace(batch[top], label=None), score[top]))

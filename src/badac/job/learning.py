@@ -14,10 +14,12 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from badac.data import Measurements
+from badac.data import Layout, Measurements
+from badac.data.catalogue import without_notes
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators import BADACClassifier
 from badac.job.record import CrossValidation, NoiseFound, Record, versions
+from badac.job.seen_before import hashed_names
 from badac.job.training import Training
 
 IntArray = npt.NDArray[np.int64]
@@ -90,7 +92,7 @@ def learn(
     remarks: list[str] = []
     start = perf_counter()
     with step(f"Learning {len(training.counts)} classes from {len(labels):,} objects"):
-        model = settings.model(n_jobs).fit(objects, labels)
+        model = settings.model(n_jobs).fit(without_notes(training.catalogue), labels)
     seconds = perf_counter() - start
     code = np.searchsorted(model.classes_, labels).astype(np.int64)
     validated, noise = None, None
@@ -112,7 +114,7 @@ def learn(
     else:
         remarks.append("The noise was not diagnosed (--no-diagnose).")
     Record(
-        layout=training.layout,
+        layout=Layout.from_dict(model.layout_),
         source=training.source,
         label=training.label,
         recognised=training.catalogue.recognised,
@@ -124,6 +126,7 @@ def learn(
         cross_validation=validated,
         noise=noise,
         remarks=tuple(remarks),
+        members=hashed_names(training.catalogue.ids),
     ).attach(model)
     return model
 

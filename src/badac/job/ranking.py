@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.calibration.pvalues import discoveries, expected_false_alarms
-from badac.data import Catalogue
+from badac.data import Catalogue, Layout, write_table
+from badac.data.losses import counted, some
 from badac.estimators import BADACClassifier
 from badac.job.batches import batches
-from badac.job.layout import Layout
 from badac.job.record import layout_of
 from badac.ranking import Ranking, strangest_first
 from badac.verdicts import Verdicts
@@ -161,7 +161,8 @@ def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
     found = model.verdicts(batch.objects, pvalues=True)
     if "anomaly_proba" not in found:
         found = found.having(anomaly_proba=np.full(len(batch), np.nan))
-    return found.having(object=batch.ids, proba=found.proba.astype(np.float32))
+    named = found.having(object=batch.ids, proba=found.proba.astype(np.float32))
+    return named.carrying(batch.carried)
 
 
 def merge(parts: Sequence[Verdicts]) -> Ranking:
@@ -190,6 +191,7 @@ def rank_file(
     options: RankOptions = RankOptions(),  # noqa: B008
     *,
     done: Callable[[int], None] = lambda n: None,
+    say: Callable[[str], None] = lambda words: None,
 ) -> Found:
     """Judge and rank all objects of a file, holding one batch of them in memory.
 
@@ -201,6 +203,8 @@ def rank_file(
     options : RankOptions
     done : callable
         Told the number of objects judged after every batch.
+    say : callable
+        Told what deserves a word (columns that are missing, other units) before the objects are judged.
     """
     layout = options.layout or layout_of(model)
     start = perf_counter()
@@ -209,21 +213,27 @@ def rank_file(
     recognised = ""
     notes: dict[str, None] = {}
     for batch in batches(path, layout, options.n_rows):
+        for note in str(batch.losses).splitlines():
+            if note not in notes and note != "nothing left out":
+                notes[note] = None
+                say(note)
         verdict = score_batch(model, batch)
         kept = strangest(kept, batch, verdict.score, options.n_shown)
         parts.append(verdict)
         recognised = recognised or batch.recognised
-        notes |= dict.fromkeys(str(batch.losses).splitlines())
         done(len(verdict))
     assert kept is not None
     ranking = merge(parts)
+    if len(parts) > 1 and (again := _more_than_once(ranking.ids)) and again not in notes:
+        notes[again] = None
+        say(again)
     pvalue = ranking.verdicts["pvalue"]
     listed = discoveries(pvalue, options.fdr)
     return Found(
         model=model,
         source=Path(path).name,
         recognised=recognised,
-        notes=tuple(note for note in notes if note != "nothing left out")[:10],
+        notes=tuple(notes)[:10],
         ranking=ranking,
         shown=kept[0],
         fdr=options.fdr,
@@ -234,10 +244,25 @@ def rank_file(
     )
 
 
+def _more_than_once(ids: npt.NDArray[Any]) -> str:
+    """A sentence about names that several batches have."""
+    names, counts = np.unique(ids, return_counts=True)
+    twice = names[counts > 1]
+    if not len(twice):
+        return ""
+    return (
+        f"{counted(len(twice), 'names')} came more than once ({some(twice.tolist(), 5)}); every row counts as an object of its "
+        "own"
+    )
+
+
 def write_ranking(found: Found, path: Path) -> None:
-    """Write the ranking as Parquet or CSV, by the suffix, a piece at a time."""
+    """Write the ranking by the suffix: Parquet and CSV a piece at a time, FITS, VOTable and ECSV at once."""
     import pandas
 
+    if path.suffix not in (".csv", ".parquet"):
+        write_table(found.columns(), path)
+        return
     writer: Any = None
     try:
         for start in range(0, len(found.ranking), _ROWS_WRITTEN):

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from badac.data import Layout
 from badac.diagnostics import Diagnosis
 from badac.estimators import BADACClassifier
-from badac.job.layout import Layout
 from badac.metrics import ClassificationSummary, classification_summary
 
 FloatArray = npt.NDArray[np.float64]
@@ -153,6 +153,8 @@ class Record:
     noise : NoiseFound or None
     remarks : tuple of str
         Why one of the two above is missing.
+    members : (n,) uint64
+        Hashes of the names of the training objects, sorted (`badac.job.seen_before`); empty if they had none.
     """
 
     layout: Layout
@@ -167,6 +169,7 @@ class Record:
     cross_validation: CrossValidation | None = None
     noise: NoiseFound | None = None
     remarks: tuple[str, ...] = field(default=())
+    members: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
 
     def attach(self, model: BADACClassifier) -> None:
         """Keep the record with the model; `badac.save` writes it along."""
@@ -208,7 +211,11 @@ class Record:
         kept: Mapping[str, Any] | None = getattr(model, _ATTRIBUTE, None)
         if kept is None:
             return None
-        parts = {"layout": Layout, "cross_validation": CrossValidation, "noise": NoiseFound}
+        parts: dict[str, Any] = {
+            "layout": Layout,
+            "cross_validation": CrossValidation,
+            "noise": NoiseFound,
+        }
         return cls(
             **{
                 name: parts[name](**value) if name in parts and value is not None else value
@@ -219,6 +226,9 @@ class Record:
 
 def layout_of(model: BADACClassifier) -> Layout:
     """Return how tables are laid out for a model: as its training was."""
+    kept = getattr(model, "layout_", None)
+    if kept is not None:
+        return Layout.from_dict(kept)
     record = Record.of(model)
     return Layout() if record is None else record.layout
 

@@ -47,7 +47,7 @@ def report_page(found: Found, *, file: str = "ranking.parquet") -> Page:
 
 
 def write_results(found: Found, folder: Path, form: str = "parquet") -> None:
-    """Write the ranking, the report and the summary into a folder; `form` is "parquet" or "csv"."""
+    """Write the ranking, the report and the summary into a folder; `form` is the suffix of the ranking, such as "parquet"."""
     file = f"ranking.{form}"
     write_ranking(found, folder / file)
     write_whole(folder / "report.html", report_page(found, file=file).render())

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.data import Measurements
+from badac.data import Measurements, write_table
 from badac.simulate import experiment, noisy_digits
 
 KINDS = ("1", "2", "3", "4", "digits")
@@ -88,12 +88,9 @@ def to_frame(objects: Measurements, prefix: str, label: npt.NDArray[Any] | None 
 
 
 def write_tables(drawn: Simulated, folder: Path, form: str = "parquet") -> None:
-    """Write the three files; `form` is "parquet" or "csv"."""
+    """Write the three files; `form` is the suffix of the tables, such as "parquet"."""
     new = to_frame(drawn.new, "new-")
     for name, frame in (("train", to_frame(drawn.train, "known-", drawn.train_label)), ("new", new)):
-        if form == "csv":
-            frame.to_csv(folder / f"{name}.csv", index=False)
-        else:
-            frame.to_parquet(folder / f"{name}.parquet", index=False)
+        write_table({column: frame[column].to_numpy() for column in frame}, folder / f"{name}.{form}")
     truth = new[["object"]].assign(label=drawn.truth, anomaly=drawn.is_anomaly)
     truth.to_csv(folder / "truth.csv", index=False)

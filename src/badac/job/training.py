@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.data import Catalogue
+from badac.data import Catalogue, Layout, from_table, hint, pair_columns
 from badac.data.columns import SYNONYMS, find
 from badac.data.files import read_frame
-from badac.data.reading import error_columns
-from badac.job.layout import Layout
+from badac.data.reading import looks_long
+from badac.data.vectors import vector_columns
+from badac.job.table_options import TableOptions
 
 # More different labels than this share of the objects, and they are names rather than classes.
 _NAMES_NOT_CLASSES = 0.5
@@ -35,18 +36,23 @@ class Training:
     ----------
     catalogue : Catalogue
         With labels.
-    layout : Layout
-        For new tables.
     label : str
         Column of the labels.
     source : str
         Name of the file.
+    hint : str
+        A sentence where light curves look periodic or transient and nothing was said about it.
     """
 
     catalogue: Catalogue
-    layout: Layout
     label: str
     source: str
+    hint: str = ""
+
+    @property
+    def layout(self) -> Layout:
+        """How new tables are read."""
+        return Layout.of(self.catalogue)
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -70,49 +76,90 @@ class Training:
                 f"Only one class, {next(iter(self.counts))!r}: every object is called that, and only the ranking of the "
                 "strange says anything. If there should be more, check the column of labels (--label)."
             )
+        if self.hint:
+            notes.append(self.hint)
         if small:
             notes.append(f"Classes of fewer than {_FEW} objects are learned badly: {', '.join(small)}.")
         return notes
 
 
-def read_training(
-    path: str | os.PathLike[str],
-    label: str | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
-    errors: str = "sigma",
-) -> Training:
+def read_training(path: str | os.PathLike[str], options: TableOptions = TableOptions()) -> Training:  # noqa: B008
     """Read the labelled table.
 
     Parameters
     ----------
     path : path
-        CSV, Parquet, FITS or NPZ.
-    label : str, optional
-        Column of the labels; by default the one with a usual name (label, class, type, target ...).
-    columns : mapping from role to column, optional
-        For columns with unusual names: object, and for long tables time, band, value, error.
-    errors : {"sigma", "variance", "none"}
+        Any file that `badac.data.read` takes.
+    options : TableOptions
+        What is said about it: labels, columns, errors, preparation.
     """
-    frame = read_frame(path)
+    source = Path(path).name
+    named = [name for role, name in options.columns.items() if role == "object"]
+    frame = read_frame(path, text=named)
     names = [str(name) for name in frame.columns]
-    of_label = label_column(names, label, Path(path).name)
-    layout = Layout.of(frame, columns, errors)
-    if layout.form == "wide" and errors != "none" and not error_columns(names):
+    said = options.reading(names)
+    if options.features and (looks_long(frame, options.columns) or vector_columns(frame)):
         raise ValueError(
-            f"{Path(path).name} has no error columns: badac needs one standard deviation beside each value, named like it "
-            f"with _err at the end ({_first_value(frame, of_label)} and {_first_value(frame, of_label)}_err). Add them "
-            f"(0: exact), or say --errors none to take all values as exact. Columns: {_some(names)}."
+            f"--columns chooses features of a wide table, one row an object with single values: {source} has curves. Leave it "
+            "out; --column value=NAME says which quantity is meant."
         )
-    if frame[of_label].notna().sum() == 0:
-        raise ValueError(
-            f"the column {of_label!r} of {Path(path).name} is empty: no object has a label. Give the column that has them "
-            f"with --label. Columns: {_some(names)}."
-        )
-    found = layout.read(frame, of_label)
-    training = Training(found, layout.filled(found), of_label, Path(path).name)
+    if options.labels:
+        of_label = options.label or ""
+        found = from_table(frame, labels=read_frame(options.labels), **_with_label(said, options.label))
+        of_label = of_label or f"the label of {Path(options.labels).name}"
+    else:
+        of_label = label_column(names, options.label, source)
+        _check_labels(frame, of_label, source)
+        if options.conventions.errors != "none":
+            _check_errors(frame, of_label, options, source)
+        found = from_table(frame, **_with_label(said, of_label))
+    if options.features:
+        _check_features(found)
+    training = Training(
+        options.preparation.apply(found), of_label, source, hint="" if options.preparation else hint(found)
+    )
     _check_classes(training)
     return training
+
+
+def _with_label(said: dict[str, Any], label: str | None) -> dict[str, Any]:
+    return said if label is None else {**said, "columns": {**said["columns"], "label": label}}
+
+
+def _check_labels(frame: Any, of_label: str, source: str) -> None:
+    if frame[of_label].notna().sum() == 0:
+        raise ValueError(
+            f"the column {of_label!r} of {source} is empty: no object has a label. Give the column that has them "
+            f"with --label. Columns: {_some([str(name) for name in frame.columns])}."
+        )
+
+
+def _check_errors(frame: Any, of_label: str, options: TableOptions, source: str) -> None:
+    names = [str(name) for name in frame.columns]
+    given = {**options.columns, "label": of_label}
+    if looks_long(frame, given) or vector_columns(frame):
+        return
+    pairing = pair_columns([name for name in names if name != of_label], options.conventions.pair).typed(
+        frame
+    )
+    if not pairing.pairs and not pairing.stray:
+        first = _first_value(frame, of_label)
+        raise ValueError(
+            f"{source} has no error columns: badac needs one standard deviation beside each value, named like it "
+            f"with _err at the end ({first} and {first}_err). Add them (0: exact), name them with --pair "
+            f"'{first}=ERRORS', or say --errors none to take all values as exact. Columns: {_some(names)}."
+        )
+
+
+def _check_features(found: Catalogue) -> None:
+    """Refuse columns that were asked for and are no features."""
+    measured = found.objects.observed
+    empty = [name for column, name in enumerate(found.features) if not measured[:, column].any()]
+    if empty:
+        raise ValueError(
+            f"the column {empty[0]!r} (--columns) has no error column, or no value. Say which is its error with --pair "
+            f"'{empty[0]}=ERROR', or that it is exact with --pair '{empty[0]}='."
+        )
 
 
 def label_column(names: Sequence[str], label: str | None, source: str) -> str:

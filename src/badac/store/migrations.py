@@ -137,6 +137,7 @@ def _process_summary(old: Fields) -> Fields:
 register_migration(
     Migration("Auto", 1, added={"alternatives": ()}),
     Migration("BADACClassifier", 0, renamed={"surroundings_": "scales_", "opinions_": "ensemble_"}),
+    Migration("BADACClassifier", 1, added={"verbose": False}),
     Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"}),
     Migration("Curves", 0, to="KernelDensity"),

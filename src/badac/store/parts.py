@@ -118,6 +118,9 @@ class Encoder:
 
     def _keep(self, array: npt.NDArray[Any], where: str) -> int:
         """Move an array to the list and return its number; the same memory is stored once."""
+        if array.dtype.kind == "O" and all(isinstance(cell, str) for cell in array.ravel().tolist()):
+            # scikit-learn keeps names of columns as Python objects.
+            array = array.astype(str)
         if array.dtype.kind not in KINDS:
             raise TypeError(f"{where} cannot be stored: an array of {array.dtype} would need pickle.")
         memory = (array.__array_interface__["data"], array.shape, array.strides, array.dtype)
