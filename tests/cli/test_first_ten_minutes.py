@@ -109,7 +109,7 @@ def test_a_model_file_gives_the_same_ranking_in_small_batches_and_as_csv(tables,
 
 def test_json_alone_on_standard_output(tables, model, tmp_path):
     done = RUN.invoke(
-        app, [*RANK, str(model), str(tables / "new.csv"), "-o", str(tmp_path / "out"), "--json", "-j", "1"]
+        app, [*RANK, str(model), str(tables / "new.csv"), "-o", str(tmp_path / "out"), "--json", "--quiet"]
     )
     found = json.loads(done.stdout)
     assert found["n_objects"] == 60

@@ -17,6 +17,7 @@ from badac.data.output import write_table
 from badac.data.pairing import Pair, Pairing, pair_columns
 from badac.data.peaks import Peaks, align_at_peak, find_peaks
 from badac.data.periods import Periods, find_period
+from badac.data.positions import Positions, find_positions, sky_links
 from badac.data.preparation import Preparation
 from badac.data.quantities import converted, units_in
 from badac.data.reading import from_table, from_wide, read
@@ -37,6 +38,7 @@ __all__ = [
     "Pairing",
     "Peaks",
     "Periods",
+    "Positions",
     "Preparation",
     "ScaleSummary",
     "TableWarning",
@@ -51,6 +53,7 @@ __all__ = [
     "converted",
     "find_peaks",
     "find_period",
+    "find_positions",
     "fold",
     "from_astropy",
     "from_frame",
@@ -63,6 +66,7 @@ __all__ = [
     "read",
     "read_frame",
     "refuse_without_errors",
+    "sky_links",
     "to_flux",
     "to_magnitude",
     "units_in",

@@ -163,11 +163,42 @@ def bad_cells(values: FloatArray, sigma: FloatArray) -> tuple[tuple[str, BoolArr
 
 
 def numbers(column: Any, name: str) -> FloatArray:
-    """Return a column as float64, empty cells NaN, or raise a ValueError that names it."""
+    """Return a column as float64, empty cells NaN, or raise a ValueError that names it, the row and what is there."""
     try:
         if getattr(column.dtype, "na_value", None) is not None and hasattr(column, "to_numpy"):
             # pandas' own types have an empty cell that NumPy does not know.
             column = column.to_numpy(dtype=object, na_value=np.nan)
         return as_real(column, f"column {name!r}")
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Column {name!r} must hold numbers: {str(error).split(': ', 1)[-1]}") from error
+        where = _first_text(column)
+        if where is None:
+            raise ValueError(f"Column {name!r} must hold numbers: {str(error).split(': ', 1)[-1]}") from error
+        row, cell, others = where
+        limit = isinstance(cell, str) and cell.lstrip()[:1] in "<>≤≥"
+        raise ValueError(
+            f"Column {name!r} must hold numbers: got {cell!r} in row {row}"
+            + (f" (and {others} more)" if others else "")
+            + (
+                ". A limit is no measurement: empty such cells."
+                if limit
+                else ". Mend or empty such cells, or drop the column."
+            )
+        ) from error
+
+
+def _first_text(column: Any) -> tuple[Any, Any, int] | None:
+    """Row, content and number of further cells that are no numbers, or None if it is not single cells that are at fault."""
+    cells = column.tolist() if hasattr(column, "tolist") else list(column)
+    bad = [row for row, cell in enumerate(cells) if isinstance(cell, str) and not _is_number(cell)]
+    if not bad or len(bad) == len(cells):
+        return None
+    rows = getattr(column, "index", range(len(cells)))
+    return rows[bad[0]], cells[bad[0]], len(bad) - 1
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -16,11 +16,13 @@ from badac.data.error_marks import word_set, words
 _COORDINATES = word_set(
     "ra dec decl de raj2000 dej2000 decj2000 raicrs deicrs radeg decdeg dedeg raj dej targetra targetdec meanra meandec ramean "
     "decmean alphaj2000 deltaj2000 alphawinj2000 deltawinj2000 alpha delta glon glat gall galb elon elat eclon eclat ecllon "
-    "ecllat longitude latitude lon lat htm htmid healpix hpx hpix healpix29 cx cy cz"
+    "ecllat coordra coorddec lii bii rightascension declination "
+    "pos posn position radec coord coords centroid longitude latitude lon lat htm htmid healpix hpx hpix healpix29 cx cy cz"
 )
 _IDENTIFIERS = word_set(
     "id name objid objectid sourceid specobjid targetid designation recno plate fiber fiberid run rerun camcol field tile "
-    "index row number tilename brickname brickid"
+    "index row number tilename brickname brickid "
+    "tract patch visit detector ccd ccdnum chip amp hdu night recid seq seqnum"
 )
 _FLAGS = word_set("flag flags flg quality qual mask warning warnings warn clean status")
 _TIMES = word_set("mjd jd hjd bjd date time epoch obsdate obstime")

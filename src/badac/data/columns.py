@@ -20,7 +20,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "object": (
         "object_id", "objectid", "object", "objid", "obj_id", "diaobjectid", "oid", "snid", "cid", "event", "star_id",
         "source_id", "sourceid", "coadd_object_id", "targetid", "target_id", "specobjid", "thing_id", "sobject_id", "main_id",
-        "id", "name", "designation",
+        "iauname", "detuid", "ticid", "tic_id", "tic", "kic", "epic", "starid", "sample", "sample_id", "specimen", "id", "name",
+        "designation",
     ),
     "time": (
         "time", "mjd", "midpointmjdtai", "midpointtai", "expmidptmjd", "hmjd", "obsmjd", "jd", "hjd", "bjd", "phase", "t",

@@ -86,6 +86,12 @@ MARKS = (
     Mark("standarddeviation", sure=False),
     Mark("rms", sure=False),
     Mark("se", sure=False, place="ends"),
+    Mark("1s", sure=False, place="ends"),
+    Mark("1se", sure=False, place="ends"),
+    Mark("1sigma", sure=False),
+    Mark("1σ", sure=False),
+    Mark("1sd", sure=False, place="ends"),
+    Mark("sd", sure=False, place="ends"),
     Mark("e", sure=False, place="ends"),
     Mark("delta", sure=False, place="start"),
     Mark("d", sure=False, glued=True, place="start"),
@@ -97,6 +103,7 @@ _MOST_PIECES = 3
 VALUE_MARKS = word_set("value values val flux mag magnitude mean median x y m spec spectrum data counts rate")
 """What an error's mark may stand in place of."""
 
+_SIGN = re.compile(r"±|\+/-|\+-")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 
@@ -106,7 +113,8 @@ def words(name: str) -> list[list[str]]:
     >>> words("gMeanPSFMagErr"), words("MAGERR_AUTO_G")
     ([['g', 'mean', 'psf', 'mag', 'err']], [['magerr'], ['auto'], ['g']])
     """
-    return [[piece.lower() for piece in _PIECE.findall(word)] for word in re.split(r"[\W_]+", name) if word]
+    plain = _SIGN.sub(" err ", name)
+    return [[piece.lower() for piece in _PIECE.findall(word)] for word in re.split(r"[\W_]+", plain) if word]
 
 
 def key_of(name: str) -> str:

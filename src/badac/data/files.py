@@ -1,4 +1,4 @@
-"""Files into tables of columns: CSV, Parquet, FITS, VOTable, ECSV and NPZ, whole or in batches.
+"""Files into tables of columns: text, Parquet, FITS, VOTable, ECSV, NPZ, JSON and Feather, whole or in batches.
 
 The kind is told by the suffix. pandas, pyarrow and astropy are imported when a file needs them, and the message says which
 extra brings them. A file that cannot be read is refused with its name and what is wrong with it.
@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from badac.data.columns import find
 from badac.data.fits_files import read_fits
 from badac.data.frames import as_frame, from_columns
 from badac.data.optional import needs
+from badac.data.text_files import OPENERS, TableFileError, read_text, split_errors
 
 __all__ = ["SUFFIXES", "TableFileError", "kind_of", "needs", "read_batches", "read_frame"]
 
 SUFFIXES = {
     ".csv": "csv",
-    ".csv.gz": "csv",
     ".txt": "csv",
     ".dat": "csv",
     ".tsv": "csv",
+    ".tab": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".fits": "fits",
@@ -37,23 +37,42 @@ SUFFIXES = {
     ".xml": "votable",
     ".ecsv": "ecsv",
     ".npz": "npz",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".feather": "feather",
+    ".arrow": "feather",
 }
+"""Kinds of files; text may be compressed too (.gz, .bz2, .xz)."""
 
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas", " ": "blanks"}
-# A whole number that is the same again when it is written: identifiers such as 007 or 1e5 are not.
-_WHOLE = r"-?[1-9]\d{0,17}|-?[1-8]\d{18}|0"
-
-
-class TableFileError(ValueError):
-    """A file that holds no table that can be read."""
+_OTHERS = {
+    (
+        ".xlsx",
+        ".xls",
+        ".ods",
+    ): "is a spreadsheet: save the sheet as CSV there, or read it with pandas.read_excel and pass the "
+    "DataFrame",
+    (
+        ".h5",
+        ".hdf5",
+        ".hdf",
+    ): "is HDF5, which may hold anything: read the table with pandas.read_hdf or h5py and pass the "
+    "DataFrame, or write it as Parquet",
+    (".pkl", ".pickle"): "is a pickle, which runs code when it is opened: write the table as Parquet",
+    (".zip", ".tar", ".tgz", ".tar.gz"): "is an archive: unpack it first",
+}
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Return "csv", "parquet", "fits", "votable", "ecsv" or "npz", by the file's suffix."""
+    """Return "csv", "parquet", "fits", "votable", "ecsv", "npz", "json" or "feather", by the file's suffix."""
     name = Path(path).name.lower()
+    plain = name.removesuffix(Path(name).suffix) if Path(name).suffix in OPENERS else name
     for suffix, kind in SUFFIXES.items():
-        if name.endswith(suffix):
+        if name.endswith(suffix) or (plain.endswith(suffix) and kind in ("csv", "json")):
             return kind
+    for suffixes, words in _OTHERS.items():
+        if name.endswith(suffixes):
+            raise TableFileError(f"{path} {words}.")
     raise TableFileError(
         f"{path} has a suffix that names no kind of table: use one of {', '.join(SUFFIXES)}, or read the table yourself "
         "and pass the DataFrame."
@@ -66,11 +85,11 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
     Parameters
     ----------
     path : path
-        CSV (also tab or blank separated), Parquet, FITS (`badac.data.fits_files`), VOTable, ECSV, or NPZ (one-dimensional
-        arrays are columns; `values` and `sigma` of shape (n, m) are as many columns as there are points, or vectors where `at`
-        says where the points are).
+        CSV and other text (`badac.data.text_files`), Parquet, Feather, JSON records, FITS (`badac.data.fits_files`), VOTable,
+        ECSV, or NPZ (one-dimensional arrays are columns; `values` and `sigma` of shape (n, m) are as many columns as there are
+        points, or vectors where `at` says where the points are).
     text : sequence of str
-        Columns of a CSV file that are names rather than numbers, whatever they look like; the usual names of an identifier are
+        Columns of a text file that are names rather than numbers, whatever they look like; the usual names of an identifier are
         known.
     """
     kind = kind_of(path)
@@ -78,7 +97,7 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
     _check_there(path)
     try:
         if kind == "csv":
-            frame = _as_written(_csv(pandas, path, text))
+            frame = next(read_text(path, text))
         elif kind == "parquet":
             needs("pyarrow", f"Reading {path}")
             frame = pandas.read_parquet(path)
@@ -89,6 +108,11 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
             frame = read_fits(path)
         elif kind == "npz":
             frame = _read_npz(path)
+        elif kind == "json":
+            frame = _read_json(pandas, path)
+        elif kind == "feather":
+            needs("pyarrow", f"Reading {path}")
+            frame = pandas.read_feather(path)
         else:
             frame = _read_astropy(path, kind)
     except (ImportError, TableFileError):
@@ -108,7 +132,7 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
 def read_batches(path: str | os.PathLike[str], n_rows: int, text: Sequence[str] = ()) -> Iterator[Any]:
     """Yield DataFrames of at most `n_rows` rows, without holding more than one of a CSV or Parquet file in memory.
 
-    FITS, VOTable, ECSV and NPZ are read whole and then cut.
+    Other kinds are read whole and then cut.
     """
     kind = kind_of(path)
     _check_there(path)
@@ -123,9 +147,7 @@ def read_batches(path: str | os.PathLike[str], n_rows: int, text: Sequence[str] 
                 frame.attrs["units"] = units
                 yield frame
         elif kind == "csv":
-            pandas = needs("pandas", f"Reading {path}")
-            with _csv(pandas, path, text, chunksize=n_rows) as chunks:
-                yield from map(_as_written, chunks)
+            yield from read_text(path, text, n_rows)
         else:
             frame = read_frame(path)
             for start in range(0, len(frame), n_rows):
@@ -146,65 +168,16 @@ def _check_there(path: str | os.PathLike[str]) -> None:
         raise FileNotFoundError(f"{path} does not exist (looked in {Path.cwd()}).")
 
 
-def _csv(pandas: Any, path: str | os.PathLike[str], text: Sequence[str], **options: Any) -> Any:
-    """Read CSV with identifiers as they are written."""
-    name = Path(path).name.lower()
-    separator = "\t" if name.endswith(".tsv") else (r"\s+" if name.endswith((".txt", ".dat")) else ",")
-    options |= {"sep": separator, "comment": "#", "skipinitialspace": True}
-    # As they are in the file: pandas would rename a name that comes twice.
-    head = pandas.read_csv(path, **(options | {"chunksize": None, "nrows": 1, "header": None, "dtype": str}))
-    names = head.iloc[0].dropna().tolist() if len(head) else []
-    behind = _header_behind_a_mark(path, names) if separator == r"\s+" else None
-    if behind is not None:
-        names = behind
-        options |= {"names": names, "header": None}
-    _check_names(names, path)
-    named = {name for name in (find(names, "object"), *text) if name in names}
-    return pandas.read_csv(path, dtype=dict.fromkeys(named, str), **options)
-
-
-def _header_behind_a_mark(path: str | os.PathLike[str], first: list[str]) -> list[str] | None:
-    """Return the names of a file whose header is a comment, as many programs write it (# id g g_err), or None."""
-    header: list[str] = []
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.strip() and not line.lstrip().startswith("#"):
-                break
-            header = line.strip().lstrip("# ").split() or header
-    if len(header) != len(first) or any(map(_is_number, header)) or not any(map(_is_number, first)):
-        return None
-    return header
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_names(names: list[str], path: str | os.PathLike[str]) -> None:
-    """Refuse a file that was read as one column, and one with a name that comes twice."""
-    other = next((name for mark, name in _SEPARATORS.items() if mark in "".join(names[:1])), None)
-    if len(names) == 1 and other is not None:
-        raise TableFileError(
-            f"{path} is read as one column, {names[0][:60]!r}: is it separated by {other}? Separate the columns by commas, "
-            "or by tabs (.tsv) or blanks (.txt)."
-        )
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if twice is not None:
-        raise TableFileError(f"{path} has more than one column {twice!r}. Rename or drop one.")
-
-
-def _as_written(frame: Any) -> Any:
-    """Return the frame with an identifier that is a whole number as such, where nothing is lost of it."""
-    name = find([str(name) for name in frame.columns], "object")
-    if name is None or name not in frame.columns or not len(frame) or frame[name].isna().any():
-        return frame
-    if frame[name].dtype.kind == "O" and frame[name].str.fullmatch(_WHOLE).all():
-        frame[name] = frame[name].astype(np.int64)
-    return frame
+def _read_json(pandas: Any, path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file of records, one a line or in a list."""
+    opener = OPENERS.get(Path(path).suffix.lower(), open)
+    with opener(path, "rt", encoding="utf-8") as file:
+        lines = file.read(256).lstrip().startswith("{")
+    # Identifiers and dates stay as they are written.
+    frame = pandas.read_json(
+        path, orient="records", lines=lines, dtype=False, convert_dates=False, precise_float=True
+    )
+    return split_errors(frame)
 
 
 def _parquet_units(schema: Any) -> dict[str, str]:

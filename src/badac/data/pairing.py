@@ -343,6 +343,9 @@ def _draw(name: str, role: str, others: list[str]) -> str:
 
 def _looks_like_error(name: str, styles: Counter[tuple[str, str, bool]]) -> bool:
     """Whether an unpaired column looks like an error: by a sure mark, or by the mark that most errors of the table have."""
+    if any(is_coordinate(reading.key) for reading in readings(name)):
+        # POS_ERR, RADEC_ERR: of a position, which travels.
+        return False
     for reading in readings(name):
         mark = reading.mark
         at_end = mark.text in ("err", "error") and reading.place == "end"
