@@ -327,7 +327,11 @@ def test_a_parquet_that_breaks_off_half_way(tables, model, tmp_path):
 
 @pytest.mark.parametrize(
     ("new", "words"),
-    [("absent.csv", "absent.csv does not exist"), ("new.xlsx", "suffix that names no kind of table")],
+    [
+        ("absent.csv", "absent.csv does not exist"),
+        ("new.xlsx", "save the sheet as CSV"),
+        ("new.doc", "names no kind of table"),
+    ],
 )
 def test_a_file_that_is_not_there_or_no_table(new, words, tables, tmp_path):
     done = RUN.invoke(

@@ -180,8 +180,10 @@ def test_whole_labels_stay_whole_beside_a_gap() -> None:
         from_table(frame.assign(label=None))
 
 
-def test_another_separator_is_named(tmp_path: Path) -> None:
+def test_a_separator_that_is_not_kept_to_is_named(tmp_path: Path) -> None:
     place = tmp_path / "stars.csv"
     place.write_text("object;g;g_err\na;1;0.1\n")
+    assert read(place).objects.values.tolist() == [[1.0]]
+    place.write_text("object;g;g_err\na;1\nb;1;2;3\nc\n")
     with pytest.raises(TableFileError, match="is it separated by semicolons"):
         read(place)

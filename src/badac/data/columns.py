@@ -114,7 +114,7 @@ def recognise(
         if found[role] is None:
             raise ValueError(
                 f"No column for the {role} was recognised: looked for {', '.join(SYNONYMS[role])}. "
-                f"Name it: columns={{{role!r}: ...}}. Columns: {', '.join(names)}."
+                f"Name it: columns={{{role!r}: ...}} (--column {role}=NAME). Columns: {', '.join(names)}."
             )
     return Roles(
         object=str(found["object"]),
@@ -167,12 +167,13 @@ def _value(names: Sequence[str], given: Mapping[str, str | None], pair: tuple[st
     if fits:
         raise ValueError(
             f"Several columns have errors beside them: {some([str(one) for one, _ in others], 5)}. Say which is meant: "
-            f"columns={{'value': {others[0][0].value!r}, 'error': {others[0][0].error!r}}}."
+            f"columns={{'value': {others[0][0].value!r}, 'error': {others[0][0].error!r}}} (--column value=NAME)."
         )
     usual = ", ".join(f"{value} with {errors[0]}" for _, value, errors in VALUES)
     raise ValueError(
         f"No column with values and its column of errors was recognised{f' for {value!r}' if value else ''}: looked for "
-        f"{usual}. Name them: columns={{'value': ..., 'error': ...}}; the error is one standard deviation (0: exact). "
+        f"{usual}. Name them: columns={{'value': ..., 'error': ...}} (--column value=NAME -c error=NAME); the "
+        "error is one standard deviation (0: exact). "
         f"Columns: {', '.join(names)}."
     )
 

@@ -203,16 +203,13 @@ def _head(path: str | os.PathLike[str]) -> tuple[str, str, tuple[str, ...]]:
     opener = OPENERS.get(Path(path).suffix.lower(), open)
     with opener(path, "rb") as file:
         data: bytes = file.read(_HEAD)
+    notes: tuple[str, ...] = ()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text, encoding, notes = data.decode("utf-16", "replace"), "utf-16", ()
+        text, encoding = data.decode("utf-16", "replace"), "utf-16"
     else:
         try:
             # The last letter may be cut in two.
-            text, encoding, notes = (
-                data[: -4 if len(data) == _HEAD else None].decode("utf-8-sig"),
-                "utf-8-sig",
-                (),
-            )
+            text, encoding = data[: -4 if len(data) == _HEAD else None].decode("utf-8-sig"), "utf-8-sig"
         except UnicodeDecodeError:
             text, encoding = data.decode("cp1252", "replace"), "cp1252"
             notes = ("the file is not UTF-8 and was read as Western European (cp1252): are its names right?",)

@@ -103,6 +103,7 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
             f"--columns chooses features of a wide table, one row an object with single values: {source} has curves. Leave it "
             "out; --column value=NAME says which quantity is meant."
         )
+    _check_features(said.get("features", ()), names, options)
     if options.labels:
         of_label = options.label or ""
         found = from_table(frame, labels=read_frame(options.labels), **_with_label(said, options.label))
@@ -113,8 +114,6 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
         if options.conventions.errors != "none":
             _check_errors(frame, of_label, options, source)
         found = from_table(frame, **_with_label(said, of_label))
-    if options.features:
-        _check_features(found)
     training = Training(
         options.preparation.apply(found), of_label, source, hint="" if options.preparation else hint(found)
     )
@@ -151,14 +150,14 @@ def _check_errors(frame: Any, of_label: str, options: TableOptions, source: str)
         )
 
 
-def _check_features(found: Catalogue) -> None:
-    """Refuse columns that were asked for and are no features."""
-    measured = found.objects.observed
-    empty = [name for column, name in enumerate(found.features) if not measured[:, column].any()]
-    if empty:
+def _check_features(features: Sequence[str], names: Sequence[str], options: TableOptions) -> None:
+    """Refuse columns that were asked for and have no errors."""
+    pairing = pair_columns(names, options.conventions.pair)
+    lonely = [name for name in features if pairing.of(name) is None]
+    if lonely and options.conventions.errors != "none":
         raise ValueError(
-            f"the column {empty[0]!r} (--columns) has no error column, or no value. Say which is its error with --pair "
-            f"'{empty[0]}=ERROR', or that it is exact with --pair '{empty[0]}='."
+            f"the column {lonely[0]!r} (--columns) has no error column. Say which is its error with --pair "
+            f"'{lonely[0]}=ERROR', or that it is exact with --pair '{lonely[0]}='."
         )
 
 
