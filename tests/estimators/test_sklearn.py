@@ -122,7 +122,7 @@ def test_errors_given_as_array_as_measurements_and_as_columns_agree() -> None:
     with pytest.warns(TableWarning, match="columns of the training that are missing here: x0"):
         third.predict(other)
     with pytest.raises(ValueError, match="the table lacks 3 of the 6 columns that the model was fitted on"):
-        third.predict(other.drop(columns=["x1", "x2_err"]))
+        third.predict(other.drop(columns=["x1", "x1_err", "x2_err"]))
 
 
 def test_forgotten_errors_warn_loudly() -> None:
