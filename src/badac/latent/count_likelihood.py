@@ -31,7 +31,9 @@ _WIDEST = 1e3
 _HERMITE = np.polynomial.hermite_e.hermegauss(5)  # exact up to the ninth power of eps
 
 
-def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> tuple[FloatArray, FloatArray]:
+def linked_block(
+    objects: Measurements, factor: Factor, noise: LinkedNoise, *, to_learn: bool = False
+) -> tuple[FloatArray, FloatArray]:
     """Return the Gaussian values (n, m) and their sigma (n, m) that stand for counts.
 
     Parameters
@@ -41,6 +43,8 @@ def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> t
     factor : Factor
         Of the links.
     noise : LinkedNoise
+    to_learn : bool
+        Whether a factor model is learned from them: then no value is beyond what the count itself says (`_within_reach`).
     """
     observed = objects.observed
     outer = products(factor.factors)
@@ -76,7 +80,23 @@ def linked_block(objects: Measurements, factor: Factor, noise: LinkedNoise) -> t
         active = active[np.abs(step / unit).max(axis=1, initial=0.0) >= _SETTLED]
         if not active.size:
             break
+    if to_learn:
+        value, sigma2 = _within_reach(value, sigma2, link, noise.first_guess(objects).values)
     return np.where(observed, value, np.nan), np.where(observed, np.sqrt(sigma2), np.inf)
+
+
+def _within_reach(
+    value: FloatArray, sigma2: FloatArray, link: FloatArray, own: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Draw stand-ins back to what the counts themselves say, `own`, with the pull that they have at the link (a secant).
+
+    The tangent at a low rate sends a single count far beyond its own estimate (Newton's step for ``c - e^x`` from below), with
+    next to no weight. A sum of such values may send the mean of its column anywhere. All arrays are (n, m).
+    """
+    step, reach = value - link, own - link
+    beyond = (step * reach > 0.0) & (np.abs(step) > np.abs(reach))
+    ratio = np.divide(reach, step, out=np.ones_like(step), where=beyond)
+    return np.where(beyond, own, value), sigma2 * ratio
 
 
 def linked_log_likelihood(

@@ -141,9 +141,11 @@ def gaussian_approximation(
         check_sigma_only(noise, objects)
     if isinstance(noise, LinkedNoise):
         check_values(noise, objects)
-        counted = noise
+        counted, to_learn = noise, density is None
         parts = in_order(
-            lambda some: linked_block(objects[some], factor, counted), blocks(objects), n_threads
+            lambda some: linked_block(objects[some], factor, counted, to_learn=to_learn),
+            blocks(objects),
+            n_threads,
         )
         values, sigma = (np.concatenate(each) for each in zip(*parts, strict=True))
         found = Measurements._trusted(values, sigma, at=objects.at)
