@@ -23,11 +23,12 @@ from badac.data.validation import (
     check_sigma,
     check_values,
     largest,
+    rate_of_one_count,
 )
 from badac.registry import registered
 
 
-@registered("part")
+@registered("part", version=2)
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Measurements:
     """Values with error bars, for ``n`` objects of ``m`` points.
@@ -49,13 +50,19 @@ class Measurements:
         own (an irregular light curve, padded with NaN): a column then means nothing, and `own_points` is True.
     band : (m,) or (n, m) array-like of int, optional
         Number of the band (filter, channel) that each point was measured in, from 0; -1 where missing.
+    exposure : scalar, (n,), (m,) or (n, m) array-like, optional
+        Instead of `sigma`, for values that are counts: how long (or how often, or how deep) each was looked for. No exposure
+        at all, 0, is a missing point. Where n = m, give (n, 1) or (1, m).
 
     Attributes
     ----------
     values : (n, m)
         NaN where missing. Read-only.
     sigma : (n, m)
-        Infinite where missing, zero if there are no errors. Read-only.
+        Infinite where missing, zero if there are no errors. Read-only. Of counts with an exposure it is the rate that one
+        count stands for, 1 / exposure.
+    counted : bool
+        Whether the values are counts with an exposure.
 
     Examples
     --------
@@ -73,15 +80,29 @@ class Measurements:
     at: FloatArray | None
     has_errors: bool
     band: IntArray | None
+    counted: bool
 
     def __init__(
-        self, values: Any, sigma: Any = None, *, covariance: Any = None, at: Any = None, band: Any = None
+        self,
+        values: Any,
+        sigma: Any = None,
+        *,
+        covariance: Any = None,
+        at: Any = None,
+        band: Any = None,
+        exposure: Any = None,
     ) -> None:
+        if exposure is not None and (sigma is not None or covariance is not None):
+            raise ValueError(
+                "Give `exposure` or `sigma` (`covariance`), not both: counts with an exposure bring their own width."
+            )
         if sigma is not None and covariance is not None:
             raise ValueError(
                 "Give `sigma` or `covariance`, not both: the standard deviations are the covariance's diagonal."
             )
         checked = check_values(values)
+        if exposure is not None:
+            sigma = rate_of_one_count(exposure, checked)
         has_errors = sigma is not None or covariance is not None
         full: FloatArray | None = None
         if covariance is not None:
@@ -97,7 +118,7 @@ class Measurements:
             spread = np.where(missing, np.inf, spread)
         coordinates = None if at is None else check_at(at, checked)
         bands = None if band is None else check_band(band, checked)
-        self._set(checked, spread, full, coordinates, has_errors, bands)
+        self._set(checked, spread, full, coordinates, has_errors, bands, exposure is not None)
 
     def _set(
         self,
@@ -107,6 +128,7 @@ class Measurements:
         at: FloatArray | None,
         has_errors: bool,
         band: IntArray | None,
+        counted: bool = False,
     ) -> None:
         arrays = {"values": values, "sigma": sigma, "covariance": covariance, "at": at, "band": band}
         for name, array in arrays.items():
@@ -116,6 +138,7 @@ class Measurements:
                 kept.flags.writeable = False
             object.__setattr__(self, name, kept)
         object.__setattr__(self, "has_errors", has_errors)
+        object.__setattr__(self, "counted", counted)
 
     @classmethod
     def _trusted(
@@ -126,16 +149,22 @@ class Measurements:
         at: FloatArray | None = None,
         has_errors: bool = True,
         band: IntArray | None = None,
+        counted: bool = False,
     ) -> Measurements:
         """Build from arrays that already keep the promises of the class, without checking them again."""
         made = object.__new__(cls)
-        made._set(values, sigma, covariance, at, has_errors, band)
+        made._set(values, sigma, covariance, at, has_errors, band, counted)
         return made
 
     @property
     def observed(self) -> BoolArray:
         """(n, m), True where a point was measured."""
         return ~np.isnan(self.values)
+
+    @property
+    def exposure(self) -> FloatArray | None:
+        """(n, m), 0 where missing; None unless the values are counts with an exposure."""
+        return np.divide(1.0, self.sigma) if self.counted else None
 
     @property
     def complete(self) -> bool:
@@ -186,7 +215,7 @@ class Measurements:
         if band is not None and band.ndim == 2:
             band = band[rows]
         picked = Measurements._trusted(
-            self.values[rows], self.sigma[rows], covariance, at, self.has_errors, band
+            self.values[rows], self.sigma[rows], covariance, at, self.has_errors, band, self.counted
         )
         return picked if columns is None else picked.points(columns)
 
@@ -209,7 +238,7 @@ class Measurements:
         at = None if self.at is None else self.at[..., key]
         band = None if self.band is None else self.band[..., key]
         return Measurements._trusted(
-            self.values[:, key], self.sigma[:, key], covariance, at, self.has_errors, band
+            self.values[:, key], self.sigma[:, key], covariance, at, self.has_errors, band, self.counted
         )
 
     def with_sigma(self, sigma: FloatArray) -> Measurements:
@@ -230,7 +259,13 @@ class Measurements:
         errors = (
             "without errors"
             if not self.has_errors
-            else ("with sigma" if self.covariance is None else "with covariance")
+            else (
+                "with exposure"
+                if self.counted
+                else "with sigma"
+                if self.covariance is None
+                else "with covariance"
+            )
         )
         gaps = f", {missing} missing" if missing else ""
         return f"Measurements({n} objects x {m} points{gaps}, {errors})"
@@ -249,7 +284,8 @@ def concatenate(parts: Sequence[Measurements]) -> Measurements:
             raise ValueError(
                 f"all parts must have the same points: part {number} has {part.n_points}, part 0 has {first.n_points}."
             )
-        if part.has_errors != first.has_errors or (part.covariance is None) != (first.covariance is None):
+        same = part.has_errors == first.has_errors and part.counted == first.counted
+        if not same or (part.covariance is None) != (first.covariance is None):
             raise ValueError(
                 f"all parts must have the same kind of errors: part {number} differs from part 0."
             )
@@ -267,6 +303,7 @@ def concatenate(parts: Sequence[Measurements]) -> Measurements:
         _join([part.at for part in parts], counts, shared_ndim=1),
         first.has_errors,
         _join([part.band for part in parts], counts, shared_ndim=1),
+        first.counted,
     )
 
 

@@ -203,3 +203,38 @@ def check_band(band: Any, values: FloatArray) -> IntArray:
     )
     usable = np.isfinite(array) & (array >= 0)
     return np.where(usable, array, -1).astype(np.int64)
+
+
+def rate_of_one_count(exposure: Any, values: FloatArray) -> FloatArray:
+    """Return (n, m), 1 / exposure: infinite, which is missing, where there is none.
+
+    Parameters
+    ----------
+    exposure : scalar, (n,), (m,) or (n, m) array-like
+        >= 0 and finite.
+    values : (n, m)
+        The counts.
+    """
+    given = as_real(exposure, "exposure")
+    n, m = values.shape
+    if given.ndim == 1 and given.shape == (n,) and given.shape == (m,) and n > 1:
+        raise ValueError(
+            f"`exposure` of shape {given.shape} may be one per object or one per point, since there are {n} of both: give "
+            "exposure[:, None] or exposure[None, :]."
+        )
+    if given.shape == (n,):
+        given = given[:, None]
+    try:
+        full = np.broadcast_to(given, values.shape)
+    except ValueError:
+        raise ValueError(
+            f"`exposure` must be one number, ({n},) per object, ({m},) per point or ({n}, {m}): got {given.shape}."
+        ) from None
+    refuse(
+        ~np.isnan(values) & ~(np.isfinite(full) & (full >= 0)),
+        full,
+        "`exposure` must be >= 0 and finite where measured",
+        "0 is a point that was not looked at.",
+    )
+    seen = full > 0
+    return np.asarray(np.divide(1.0, full, out=np.full(values.shape, np.inf), where=seen))

@@ -24,6 +24,7 @@ from badac.estimators.choices import choose_units, generator, is_left_open
 from badac.estimators.fitting import Recipe, keep_some_back, without_new_members
 from badac.estimators.validation import (
     check_coordinates,
+    counted,
     refuse_words,
     to_labels,
     to_measurements,
@@ -177,7 +178,16 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, X_err: Any = None, batch: Any = None, **words: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_err: Any = None,
+        batch: Any = None,
+        exposure: Any = None,
+        **words: Any,
+    ) -> Self:
         """Learn the classes from labelled noisy objects.
 
         Parameters
@@ -193,10 +203,14 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch : (n,) array-like, optional
             The night, plate or run of each object: what the objects of a batch have in common beyond their classes is taken
             for shared conditions and subtracted (`badac.classes.separate_conditions`, with its defaults).
+        exposure : scalar, (n,), (m,) or (n, m) array-like, optional
+            Of an array `X` of counts, with ``noise="poisson"``: how deep each was looked for. New objects bring theirs as
+            ``Measurements(counts, exposure=...)``.
         **words
             None: `sample_weight` is refused, saying what to do instead.
         """
         refuse_words(words)
+        X = X if exposure is None else counted(self, X, X_err, exposure)
         objects, table = to_objects(self, X, X_err, reset=True)
         label = to_labels(table.label if y is None and table is not None else y, objects)
         if batch is not None:

@@ -50,6 +50,19 @@ def to_measurements(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> Measu
     return to_objects(estimator, X, X_err, reset=reset)[0]
 
 
+def counted(estimator: Any, X: Any, X_err: Any, exposure: Any) -> Measurements:
+    """Return an array of counts with the exposure that was given beside it."""
+    if isinstance(X, Measurements):
+        raise ValueError(
+            "`X` is a Measurements: give it the exposure, Measurements(counts, exposure=...), and not `fit`."
+        )
+    if X_err is not None:
+        raise ValueError(
+            "`exposure` is for counts, which bring their own width: `X_err` must not be given too."
+        )
+    return Measurements(_values(estimator, as_frame(X), True), exposure=exposure)
+
+
 def to_objects(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Measurements, Catalogue | None]:
     """Return what was passed as objects, and the catalogue that a table made, with names and what travels.
 
@@ -233,6 +246,11 @@ def _check_points(estimator: Any, objects: Measurements, reset: bool) -> None:
 
 def check_coordinates(objects: Measurements, training: Measurements, models: tuple[ClassModel, ...]) -> None:
     """Refuse objects whose points are not those that the classes were learned from, unless the models go by coordinates."""
+    if training.counted != objects.counted:
+        raise ValueError(
+            f"The classes were learned from counts {'with' if training.counted else 'without'} an exposure: got {objects!r}. "
+            "Give `exposure` to both, Measurements(counts, exposure=...), or to neither."
+        )
     if training.own_points and objects.at is None:
         raise ValueError(
             "The classes were learned from objects with points of their own (`at` per object), so new ones need `at` too: got "

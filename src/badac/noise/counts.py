@@ -1,8 +1,11 @@
 """What counts have in common: whole numbers that bring their own width, and an exposure or a number of trials per point.
 
 The amount of looking behind a count (exposure, trials) may be one number, one per point, or one per object and point. The
-last travels with the data: ``sigma = 1 / amount`` is the rate (or the probability) that a single count stands for. Then no
-looking at all is an infinite sigma, which is a missing point, as it should be.
+last travels with the data, ``Measurements(counts, exposure=...)``: ``sigma = 1 / amount`` is the rate (or the probability) that
+a single count stands for. Then no looking at all is an infinite sigma, which is a missing point, as it should be.
+
+Where nobody knows how deep each object was looked at, its total is the estimate (`total_exposure`): rates are then shares of
+the total. `depths_differ` says whether the training objects ask for that.
 """
 
 from __future__ import annotations
@@ -14,16 +17,24 @@ import numpy as np
 
 from badac.data.measurements import Measurements
 from badac.data.validation import refuse
-from badac.noise.model import FloatArray, LinkedNoise
+from badac.noise.model import FloatArray, IntArray, LinkedNoise
 
 FROM_SIGMA = "1/sigma"
+FROM_TOTAL = "total"
+FROM_OBJECTS = "objects"
+# Relative scatter of the totals within a class beyond that of counting, from which on depths differ; and the share of the
+# variance of the log totals that the classes may explain, beyond which the total is a clue and not an accident.
+_LEAST_SCATTER, _MOST_TOLD = 0.15, 0.3
+_LEAST_TOTAL = 0.5  # an object without any counts
 
 
 def check_amount(amount: Any, name: str, *, allow_zero: bool = False) -> None:
     """Refuse an exposure, background or number of trials that is not a positive number, one row, or "1/sigma"."""
     if isinstance(amount, str):
-        if amount != FROM_SIGMA:
-            raise ValueError(f"`{name}` must be a number, one per point, or {FROM_SIGMA!r}: got {amount!r}.")
+        words = (FROM_OBJECTS, FROM_TOTAL, FROM_SIGMA) if name == "exposure" else (FROM_SIGMA,)
+        if amount not in words:
+            known = ", ".join(map(repr, words))
+            raise ValueError(f"`{name}` must be a number, one per point, or {known}: got {amount!r}.")
         return
     array = np.asarray(amount, dtype=np.float64)
     good = np.isfinite(array) & ((array >= 0) if allow_zero else (array > 0))
@@ -31,7 +42,7 @@ def check_amount(amount: Any, name: str, *, allow_zero: bool = False) -> None:
         raise ValueError(
             f"`{name}` must be {'>= 0' if allow_zero else '> 0'} and finite, one number or one per point: got "
             f"{array if array.ndim <= 1 else array.shape}. Where it differs between objects, give "
-            f"{name}={FROM_SIGMA!r} and Measurements(counts, sigma=1/{name})."
+            f"{name}={FROM_SIGMA!r} and Measurements(counts, exposure={name})."
         )
 
 
@@ -41,7 +52,7 @@ def amount_of(amount: Any, side: Measurements, name: str) -> FloatArray:
         if not side.has_errors or side.covariance is not None:
             raise ValueError(
                 f"{name}={FROM_SIGMA!r} reads it from sigma, but the objects have none: give "
-                f"Measurements(counts, sigma=1/{name})."
+                f"Measurements(counts, exposure={name})."
             )
         exact = side.observed & (side.sigma == 0)
         refuse(exact, side.sigma, f"`sigma` must be 1/{name} > 0", f"An infinite {name} is not possible.")
@@ -50,6 +61,48 @@ def amount_of(amount: Any, side: Measurements, name: str) -> FloatArray:
     if array.ndim == 1 and array.shape != (side.n_points,):
         raise ValueError(f"`{name}` must have one number per point, ({side.n_points},): got {array.shape}.")
     return np.broadcast_to(array, (1, side.n_points))
+
+
+def total_exposure(side: Measurements, share: FloatArray | None) -> FloatArray:
+    """Return (n, m): the total of each object's counts, over the share (m,) that its observed points usually have in it."""
+    observed = side.observed
+    total = np.where(observed, side.values, 0.0).sum(axis=1)
+    usual = np.full(side.n_points, 1.0 / max(side.n_points, 1)) if share is None else share
+    seen = observed @ usual
+    exposure = np.maximum(total, _LEAST_TOTAL) / np.where(seen > 0, seen, 1.0)
+    return np.broadcast_to(exposure[:, None], side.shape)
+
+
+def usual_shares(counts: Measurements) -> FloatArray:
+    """Return (m,): the share of each point in the total of all objects, half a count added; they add up to one."""
+    sums = np.where(counts.observed, counts.values, 0.0).sum(axis=0)
+    seen = counts.observed.sum(axis=0)
+    mean = (sums + 0.5) / (seen + 1.0)
+    return np.asarray(mean / mean.sum())
+
+
+def depths_differ(counts: Measurements, label: IntArray) -> bool:
+    """Whether totals of the members of a class scatter more than counting does, while telling little of the class.
+
+    Parameters
+    ----------
+    counts : Measurements
+        (n, m)
+    label : (n,) int
+    """
+    if counts.n_points < 2:
+        return False
+    total = np.maximum(total_exposure(counts, usual_shares(counts))[:, 0], _LEAST_TOTAL)
+    log_total = np.log(total)
+    size = np.maximum(np.bincount(label), 1)
+    within = log_total - (np.bincount(label, weights=log_total) / size)[label]
+    degrees = len(label) - np.count_nonzero(np.bincount(label))
+    if degrees < 1:
+        return False
+    variance = float((within**2).sum()) / degrees
+    beyond = variance - float(np.mean(1.0 / total))
+    told = 1.0 - float((within**2).sum()) / max(float(((log_total - log_total.mean()) ** 2).sum()), 1e-300)
+    return bool(beyond > _LEAST_SCATTER**2 and told < _MOST_TOLD)
 
 
 def check_counts(objects: Measurements, what: str) -> None:

@@ -91,6 +91,14 @@ class LinkedNoise(Protocol):
 
 
 @runtime_checkable
+class ExposedNoise(Protocol):
+    """Noise of counts that finds in the training objects how deep each object was looked at."""
+
+    def for_training(self, training: Measurements, label: IntArray) -> Noise:
+        """Return the noise with exposures as the training objects (n, m), of classes `label` (n,), have them."""
+
+
+@runtime_checkable
 class CountingNoise(Protocol):
     """Noise that says what is counted on average where a link has some value, for pictures and words."""
 

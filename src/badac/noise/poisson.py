@@ -2,7 +2,9 @@
 
     P(d | y) = Poisson(d ; E_d y + b),     y >= 0 a rate, flat a priori
 
-Values are counts; sigma is not used (counts bring their own width), unless it carries the exposure. Without a background
+Values are counts; they bring their own width. Exposures of each object come with them, ``Measurements(counts, exposure=...)``.
+Where they are not known and the totals of a class's members scatter more than counting does, the object's own total stands
+for its exposure: rates are then shares of the total (`badac.noise.counts.depths_differ`). Without a background
 the integral is closed: a curve of c counts in exposure E_c knows its rate as Gamma(c + 1, E_c), so an object's count is
 negative binomial,
 
@@ -15,14 +17,26 @@ sqrt(counts) is wrong: it takes zero counts for certain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
 
 from badac.data.measurements import Measurements
-from badac.noise.counts import amount_of, check_amount, check_counts, check_curves, counts_given_truth
-from badac.noise.model import FloatArray
+from badac.noise.counts import (
+    FROM_OBJECTS,
+    FROM_SIGMA,
+    FROM_TOTAL,
+    amount_of,
+    check_amount,
+    check_counts,
+    check_curves,
+    counts_given_truth,
+    depths_differ,
+    total_exposure,
+    usual_shares,
+)
+from badac.noise.model import FloatArray, IntArray
 from badac.noise.numeric import log_overlap
 from badac.registry import registered
 
@@ -30,21 +44,26 @@ _NODES_PER_PANEL = 8
 _LEAST_RATE = 1e-300
 
 
-@registered("noise", "poisson")
+@registered("noise", "poisson", version=2)
 @dataclass(frozen=True, eq=False)
 class Poisson:
     """Counting noise.
 
     Parameters
     ----------
-    exposure : float, (m,) or "1/sigma"
-        Counts per unit of rate; "1/sigma" where it differs between objects and is given as ``sigma = 1 / exposure``.
+    exposure : float, (m,), "objects", "1/sigma" or "total"
+        Counts per unit of rate. "objects": what the objects say (``Measurements(counts, exposure=...)``); without, 1, or
+        the total of each object if `fit` finds that the depths of the training objects differ. "1/sigma": differs between
+        objects and is given as ``sigma = 1 / exposure``, as `Measurements` keeps it. "total": the object's own total.
     background : float or (m,)
         Expected background counts, known.
+    share : (m,), optional
+        With "total": the usual share of each point in it, by which gaps are made up for; learned from the training objects.
     """
 
-    exposure: float | FloatArray | str = 1.0
+    exposure: float | FloatArray | str = FROM_OBJECTS
     background: float | FloatArray = 0.0
+    share: FloatArray | None = None
 
     has_own_width = True
 
@@ -55,11 +74,39 @@ class Poisson:
     def check(self, objects: Measurements) -> None:
         check_counts(objects, "Poisson counts")
 
+    def for_training(self, training: Measurements, label: IntArray) -> Poisson:
+        """Return the noise with exposures as the training objects (n, m), of classes `label` (n,), have them."""
+        if not (isinstance(self.exposure, str) and self.exposure == FROM_OBJECTS):
+            if training.counted and not isinstance(self.exposure, str):
+                raise ValueError(
+                    f"the objects have an exposure of their own, and the noise says exposure={self.exposure!r} for all: give "
+                    'one of the two. Poisson() and noise="poisson" take that of the objects.'
+                )
+            share = usual_shares(training) if self._by_total and self.share is None else self.share
+            return replace(self, share=share)
+        if training.counted:
+            return replace(self, exposure=FROM_SIGMA)
+        if depths_differ(training, label):
+            return replace(self, exposure=FROM_TOTAL, share=usual_shares(training))
+        return replace(self, exposure=1.0)
+
+    @property
+    def _by_total(self) -> bool:
+        return isinstance(self.exposure, str) and self.exposure == FROM_TOTAL
+
+    def exposure_of(self, side: Measurements) -> FloatArray:
+        """Return (n, m) or (1, m): the exposure behind every count."""
+        if self._by_total:
+            return total_exposure(side, self.share)
+        if isinstance(self.exposure, str) and self.exposure == FROM_OBJECTS:
+            return amount_of(FROM_SIGMA if side.counted else 1.0, side, "exposure")
+        return amount_of(self.exposure, side, "exposure")
+
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
         self.check(objects)
         check_curves(curves, "Poisson counts")
-        of_objects = amount_of(self.exposure, objects, "exposure")
-        of_curves = amount_of(self.exposure, curves, "exposure")
+        of_objects = self.exposure_of(objects)
+        of_curves = self.exposure_of(curves)
         background = amount_of(self.background, objects, "background")[0]
         out = np.zeros((objects.n_objects, curves.n_objects))
         observed = objects.observed
@@ -80,7 +127,7 @@ class Poisson:
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
         if (np.where(like.observed, truth, 0.0) < 0).any():
             raise ValueError("the truth of Poisson counts is a rate and must be >= 0: got a negative one.")
-        exposure = amount_of(self.exposure, like, "exposure")
+        exposure = self.exposure_of(like)
         background = amount_of(self.background, like, "background")
         mean = np.where(like.observed, exposure * truth + background, 0.0)
         return np.where(like.observed, rng.poisson(mean), np.nan)
@@ -125,7 +172,7 @@ class Poisson:
         counts = np.where(objects.observed, objects.values, 0.0)
         return (
             counts,
-            amount_of(self.exposure, objects, "exposure"),
+            self.exposure_of(objects),
             amount_of(self.background, objects, "background"),
         )
 

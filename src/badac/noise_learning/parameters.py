@@ -12,7 +12,15 @@ import numpy.typing as npt
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.noise import Correlated, Gaussian, Noise, PerClass, is_open
-from badac.noise.model import AddedCovariance, LearnableNoise, OpenFamily, check_values, needs_error_bars
+from badac.noise.model import (
+    AddedCovariance,
+    ExposedNoise,
+    LearnableNoise,
+    OpenFamily,
+    check_values,
+    needs_error_bars,
+    needs_sigma,
+)
 from badac.noise_learning.families import compare_families, fit_class, is_sure
 from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise
 from badac.noise_learning.residual_covariance import added_covariance
@@ -45,6 +53,9 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
     """
     # What cannot be is refused before anything is learned from it.
     check_values(noise, training)
+    if isinstance(noise, ExposedNoise):
+        return noise.for_training(training, label)
+    check_exposure_is_used(noise, training)
     if not is_open(noise):
         return noise
     if training.own_points:
@@ -76,6 +87,15 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
         f"{noise!r} leaves parameters open and does not say how they are learned: give it the methods of "
         "`badac.noise.LearnableNoise`, or give the parameters."
     )
+
+
+def check_exposure_is_used(noise: Noise, training: Measurements) -> None:
+    """Refuse counts with an exposure under noise that would take it for an error bar."""
+    if training.counted and needs_sigma(noise):
+        raise ValueError(
+            f"the objects are counts with an exposure, and {noise!r} takes error bars: give noise='poisson', or rates and "
+            "their errors, Measurements(counts / exposure, sigma=...)."
+        )
 
 
 def _learn_parameters(
