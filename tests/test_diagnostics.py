@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from badac import Measurements
-from badac.diagnostics import diagnose
+from badac.diagnostics import diagnose, scatter
 from badac.simulate import experiment
 
 
@@ -15,8 +15,8 @@ from badac.simulate import experiment
     ("number", "family", "advice"),
     [
         (1, "gaussian", "error bars hold"),
-        (3, "outliers", r"About (19|20|21) % of the points .* factor of (4.9|5.0|5.1)"),
-        (4, "correlated", "correlated in class 0:"),
+        (3, "outliers", r"About (18|19|20|21|22) % of the points .* factor of (4.[89]|5.[012])"),
+        (4, "correlated", "correlated in class 0,"),
     ],
 )
 def test_experiments_are_recognised(number, family, advice):
@@ -24,7 +24,7 @@ def test_experiments_are_recognised(number, family, advice):
     found = diagnose(data.train, data.train_label, np.random.default_rng(1))
     assert found.best == family
     assert found.advice in str(found)
-    assert len(found.pulls) == 400 * 100
+    assert len(found.pulls) == 2 * 120 * 100  # a sample of both classes
 
     assert re.search(advice, found.advice)
 
@@ -45,14 +45,12 @@ def test_error_bars_that_are_too_large_are_measured():
 
 
 def test_the_plot_holds_the_pulls():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
+    pytest.importorskip("matplotlib")
     rng = np.random.default_rng(3)
     training = Measurements(rng.standard_normal((60, 4)), 1.0)
     found = diagnose(training, np.zeros(60), rng)
     ax = found.plot()
     assert ax.get_xlabel() == "residual / sigma"
-    matplotlib.pyplot.close(ax.figure)
 
 
 def test_what_cannot_be_diagnosed_is_refused():
@@ -76,3 +74,56 @@ def test_exact_values_say_nothing_about_error_bars():
     sigma = np.full(values.shape, 0.1)
     sigma[:, 0] = 0.0
     assert diagnose(Measurements(values, sigma), label, rng).best == "gaussian"
+
+
+def varied(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Classes whose members differ far beyond small error bars, by other amounts in other columns."""
+    label = np.arange(n) % 3
+    centre = np.array([[1.0, 2.0, 3.0, 4.0], [4.0, 0.0, 3.0, 1.0], [0.0, 0.0, 7.0, 2.0]])
+    return centre[label] + rng.standard_normal((n, 4)) * [1.0, 0.5, 2.0, 0.3], label
+
+
+def test_variety_of_a_catalogue_is_not_taken_for_noise():
+    rng = np.random.default_rng(5)
+    truth, label = varied(300, rng)
+    for right in (0.05, 0.15):  # three times the error bars or not: under such variety nothing tells
+        found = diagnose(Measurements(truth + right * rng.standard_normal(truth.shape), 0.05), label, rng)
+        assert not found.told_apart and found.best == "gaussian"
+        assert found.advice.startswith("Whether the error bars hold cannot be told")
+        assert "times the error bars would" not in str(found)
+
+
+def test_error_bars_that_differ_between_members_tell_noise_from_variety():
+    rng = np.random.default_rng(6)
+    truth, label = varied(360, rng)
+    sigma = 0.5 * np.exp(0.5 * rng.standard_normal(truth.shape)) * [1.0, 2.0, 5.0, 1.0]
+    values = truth + sigma * rng.standard_normal(truth.shape)
+    right = diagnose(Measurements(values, sigma), label, rng)
+    assert right.advice.startswith("The error bars hold")
+    small = diagnose(Measurements(values, sigma / 2.0), label, rng)
+    # 12 columns and classes of 120 members in thirds know the factor to about 10 %.
+    assert small.error_bar_factor == pytest.approx(2.0, rel=0.25)
+    assert "too small" in small.advice
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0])
+def test_single_peaked_curves_of_broad_classes_have_error_bars_that_hold(spread):
+    rng = np.random.default_rng(7)
+    at, label = np.linspace(-20.0, 60.0, 50), np.arange(240) % 2
+    peak, rise = rng.normal(0.0, 4.0, (240, 1)), rng.uniform(3.0, 8.0, (240, 1))
+    fall = np.where(label[:, None] == 0, rng.uniform(10.0, 35.0, (240, 1)), rng.uniform(30.0, 90.0, (240, 1)))
+    height = 10.0 * np.exp(0.6 * rng.standard_normal((240, 1)))
+    truth = height * np.where(at < peak, np.exp((at - peak) / rise), np.exp(-(at - peak) / fall))
+    found = diagnose(
+        Measurements(truth + spread * rng.standard_normal(truth.shape), spread, at=at), label, rng
+    )
+    assert found.error_bar_factor == pytest.approx(1.0, abs=0.15)
+    assert "times the error bars at all" not in found.advice and "too small" not in found.advice
+
+
+def test_error_bars_that_are_wrong_everywhere_alike_are_told_from_the_scatter_of_all_points():
+    data = experiment(1, "released", n_train=200, n_test=10, rng=np.random.default_rng(8))
+    half = data.train.with_sigma(0.5 * data.train.sigma)
+    found = scatter(half, data.train_label, np.random.default_rng(8))
+    assert found.alike and found.factor == pytest.approx(2.0, abs=0.2)
+    assert found.quiet.mean() > 0.9

@@ -1,9 +1,12 @@
 """Does the noise model hold? By evidence, and by what is left over.
 
-`diagnose` compares noise families by the evidence of held-out members (log Bayes factors against plain Gaussian error
-bars, with their spread), and looks at the residuals around the smooth curves of each class: pulls ``residual / sigma``, their
-quantiles (0, +-1, +-2, +-3 if the error bars hold) and autocorrelation, and the factor by which error bars are too small or
-too large. It ends in one sentence of advice.
+`diagnose` first tells the variety of the classes from noise, or says that it cannot (`badac.noise_learning.variety`). At points
+where noise shows, it compares noise families by the evidence of held-out members (log Bayes factors against plain Gaussian
+error bars, with their spread), and looks at the residuals: pulls ``residual / sigma``, their quantiles (0, +-1, +-2, +-3 if the
+error bars hold) and autocorrelation, and the factor by which error bars are too small or too large. Families with heavy tails
+are tried where the pulls have any. It ends in one sentence of advice.
+
+A sample of the objects says as much as all of them, so that a diagnosis costs no more than a fit.
 """
 
 from __future__ import annotations
@@ -21,15 +24,19 @@ from badac.data.units import in_units, units_of
 from badac.latent.factor import Factor
 from badac.latent.likelihood import project
 from badac.noise import Gaussian, Noise, Student, noise_of_class
-from badac.noise.model import AdvisingNoise
+from badac.noise.model import AdvisingNoise, LearnableWidths
 from badac.noise_learning.families import (
+    FAMILIES,
     Comparison,
     compare_families,
     fit_class,
+    is_ordered,
     is_sure,
     open_noise,
 )
 from badac.noise_learning.parameters import learn_noise
+from badac.noise_learning.variety import FEWEST, BoolArray, Variety, measure_variety
+from badac.printing import html_table
 from badac.training import TrainingScales
 
 FloatArray = npt.NDArray[np.float64]
@@ -37,7 +44,16 @@ IntArray = npt.NDArray[np.int64]
 
 LEVELS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
 _LAGS = 10
-_WORTH_SAYING = 0.1
+# Error bars that are off by less are right: their factor is known to some percent.
+_WORTH_SAYING = 0.15
+# Members differ beyond their error bars if they scatter by this much more.
+_VARIED = 1.3
+# Members of a class, and classes, that are looked at: 10,000 points know a width to a percent.
+_MEMBERS, _CLASSES = 120, 6
+# Pulls beyond so many central widths are a tail if there are more than a normal distribution has, and four spreads more.
+_TAIL, _SPREADS = 2.5, 4.0
+# Points that families are compared at.
+_POINTS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +77,11 @@ class Diagnosis:
     quantiles : (7,)
         Of the pulls, at the probabilities of -3, -2, -1, 0, 1, 2, 3 standard deviations.
     error_bar_factor : float
-        Scatter of the central two thirds of the pulls: above 1, error bars are too small, or the class varies at each point.
+        What the error bars should be multiplied by; NaN where it cannot be told from the variety of the classes.
     autocorrelation : (lags,) or None
         Of the pulls of neighbouring points, at lag 1, 2, ...; None where points have no order.
+    variety : Variety
+        How much more members of a class scatter than their error bars say, point by point.
     """
 
     families: tuple[str, ...]
@@ -76,6 +94,12 @@ class Diagnosis:
     quantiles: FloatArray
     error_bar_factor: float
     autocorrelation: FloatArray | None
+    variety: Variety
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether noise could be told from the variety of the classes."""
+        return bool(np.isfinite(self.error_bar_factor))
 
     @property
     def advice(self) -> str:
@@ -100,30 +124,22 @@ class Diagnosis:
         lines.append("")
         lines.append("pulls at      " + "  ".join(f"{level:+.0f}s" for level in LEVELS))
         lines.append("            " + " ".join(f"{value:+.2f}" for value in self.quantiles))
-        lines.append(f"error bars x {self.error_bar_factor:.2f} would match the central scatter")
+        if self.told_apart:
+            lines.append(f"error bars x {self.error_bar_factor:.2f} would match the scatter of the noise")
         if self.autocorrelation is not None:
             shown = " ".join(f"{value:+.3f}" for value in self.autocorrelation[:5])
             lines.append(f"autocorrelation of neighbouring pulls: {shown}")
         lines.extend(["", self.advice])
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return html_table({name: column.tolist() for name, column in self.columns().items()}, self.advice)
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the pulls over a standard normal (needs matplotlib); return the axes."""
-        if ax is None:
-            import matplotlib.pyplot as plt
+        from badac.plots.diagnosis import DiagnosisDisplay
 
-            ax = plt.subplots()[1]
-        edges = np.linspace(-6.0, 6.0, 61)
-        ax.hist(np.clip(self.pulls, -6.0, 6.0), bins=edges, density=True, color="0.75", label="pulls")
-        middle = 0.5 * (edges[1:] + edges[:-1])
-        ax.plot(middle, norm.pdf(middle), color="C3", label="error bars hold")
-        ax.set_yscale("log")
-        ax.set_ylim(1e-4, 1.0)
-        ax.set_xlabel("residual / sigma")
-        ax.set_ylabel("density")
-        ax.set_title(f"noise: {self.best}")
-        ax.legend()
-        return ax
+        return DiagnosisDisplay.from_diagnosis(self).plot(ax).ax_
 
 
 def diagnose(
@@ -142,7 +158,7 @@ def diagnose(
     label : (n,)
         Class of each object. At least 20 members are needed in a class.
     rng : numpy.random.Generator
-        For the random halves; at most 1,000 members of each class are looked at.
+        For the sample, at most 120 members of each of the six largest classes, and its random halves.
     ordered : bool, optional
         Whether the points have an order, as times or wavelengths do; by default whether they have coordinates `at`. Without
         an order correlated errors cannot be told from variability of the class and are not looked for.
@@ -151,6 +167,47 @@ def diagnose(
     -------
     Diagnosis
     """
+    training, classes, index = _checked(training, label)
+    rows = _sample(index, rng)
+    training, index = training[rows], index[rows]
+    variety = measure_variety(training, index, TrainingScales.of(training), rng)
+    if variety.factor is None or not variety.quiet.any():
+        # Whatever the noise is, it is hidden under what the members of a class differ by.
+        comparison = Comparison(("gaussian",), np.zeros((1, 1)), np.zeros(1, dtype=np.int64), None)
+        noise: Noise = Gaussian()
+        pulls, autocorrelation = variety.pulls, None
+    else:
+        ordered = is_ordered(training) if ordered is None else ordered
+        training = training.points(_points(variety.quiet))
+        families = _without_tails(variety.pulls)
+        ordered = ordered and _long_enough(training)
+        comparison = compare_families(training, index, rng, ordered=ordered, families=families)
+        noise = learn_noise(open_noise(comparison.best), training, index, rng)
+        pulls, autocorrelation = _residuals(training, index, comparison, rng)
+    return Diagnosis(
+        families=comparison.families,
+        log_bayes_factor=comparison.log_bayes_factor,
+        spread=comparison.spread,
+        best=comparison.best,
+        noise=noise,
+        correlated_classes=_correlated_classes(comparison, classes.tolist()),
+        pulls=pulls,
+        quantiles=np.quantile(pulls, norm.cdf(LEVELS)),
+        error_bar_factor=np.nan if variety.factor is None else variety.factor,
+        autocorrelation=autocorrelation,
+        variety=variety,
+    )
+
+
+def scatter(training: Measurements, label: npt.ArrayLike, rng: np.random.Generator) -> Variety:
+    """Say how much labelled objects scatter in units of their error bars: the first step of `diagnose` alone."""
+    training, _, index = _checked(training, label)
+    rows = _sample(index, rng)
+    return measure_variety(training[rows], index[rows], TrainingScales.of(training[rows]), rng)
+
+
+def _checked(training: Measurements, label: npt.ArrayLike) -> tuple[Measurements, npt.NDArray[Any], IntArray]:
+    """Return objects in units of their own, the classes (k,) and the class of each object, or refuse them."""
     if not training.has_errors:
         raise ValueError(
             "diagnose compares the scatter of the objects with their error bars, but they have none: give `sigma`."
@@ -171,24 +228,44 @@ def diagnose(
     training = training.with_sigma(np.where(training.sigma > 0, training.sigma, np.inf))
     classes, index = np.unique(np.asarray(label), return_inverse=True)
     index = index.astype(np.int64)
-    if np.bincount(index).max(initial=0) < 20:
+    if np.bincount(index).max(initial=0) < FEWEST:
         raise ValueError("diagnose needs a class with at least 20 members: the largest has fewer.")
-    comparison = compare_families(training, index, rng, ordered=ordered)
-    best = comparison.best
-    pulls, autocorrelation = _residuals(training, index, comparison, rng)
-    central = np.quantile(pulls, norm.cdf([-1.0, 1.0]))
-    return Diagnosis(
-        families=comparison.families,
-        log_bayes_factor=comparison.log_bayes_factor,
-        spread=comparison.spread,
-        best=best,
-        noise=learn_noise(open_noise(best), training, index, rng),
-        correlated_classes=_correlated_classes(comparison, classes.tolist()),
-        pulls=pulls,
-        quantiles=np.quantile(pulls, norm.cdf(LEVELS)),
-        error_bar_factor=float(central[1] - central[0]) / 2.0,
-        autocorrelation=autocorrelation,
-    )
+    return training, classes, index
+
+
+def _sample(label: IntArray, rng: np.random.Generator) -> IntArray:
+    """Rows of some members of the largest classes."""
+    counts = np.bincount(label)
+    largest = [number for number in np.argsort(-counts, kind="stable")[:_CLASSES] if counts[number] >= FEWEST]
+    picked = [rng.permutation(np.flatnonzero(label == number))[:_MEMBERS] for number in largest]
+    return np.sort(np.concatenate(picked))
+
+
+def _without_tails(pulls: FloatArray) -> tuple[str, ...]:
+    """Families to compare: those that have heavy tails only where the pulls (p,) have any."""
+    low, high = np.quantile(pulls, norm.cdf([-1.0, 1.0]))
+    beyond = float((np.abs(pulls - np.median(pulls)) > _TAIL * (high - low) / 2.0).mean())
+    normal = 2.0 * float(norm.sf(_TAIL))
+    if beyond > normal + _SPREADS * np.sqrt(normal / len(pulls)):
+        return FAMILIES
+    return tuple(name for name in FAMILIES if not isinstance(open_noise(name), LearnableWidths))
+
+
+def _points(quiet: BoolArray) -> BoolArray:
+    """Quiet points; of many a run of neighbours, so that correlated errors still show."""
+    if quiet.sum() <= _POINTS:
+        return quiet
+    rows = np.flatnonzero(quiet)
+    # The densest run: the same number of quiet points in the fewest places.
+    first = int(np.argmin(rows[_POINTS - 1 :] - rows[: len(rows) - _POINTS + 1]))
+    out = np.zeros_like(quiet)
+    out[rows[first : first + _POINTS]] = True
+    return out
+
+
+def _long_enough(training: Measurements) -> bool:
+    """Whether as many points are left as rough and smooth need to be told apart."""
+    return is_ordered(training) or (training.at is None and training.n_points >= 18)
 
 
 def _correlated_classes(comparison: Comparison, classes: Sequence[Any]) -> tuple[Any, ...]:
@@ -254,12 +331,32 @@ def _advice(found: Diagnosis) -> str:
     if found.best == "correlated":
         names = ", ".join(str(name) for name in found.correlated_classes)
         return (
-            f"The errors of neighbouring points are correlated in class {names}: give their covariance if you know it; "
-            'class_model="population" learns it with the class, and noise="auto" adds its rough part for other models.'
+            f"The errors of neighbouring points are correlated in class {names}, or its members differ in ways rougher than "
+            'its smooth curves: give the covariance of the errors if you know it; class_model="population" learns either with '
+            'the class, and noise="auto" adds the rough part for other models.'
         )
-    if abs(found.error_bar_factor - 1.0) > _WORTH_SAYING:
+    typical, factor = found.variety.typical, found.error_bar_factor
+    if not found.told_apart:
+        much = (
+            f" by {typical:.1f} times their error bars"
+            if np.isfinite(typical)
+            else " beyond their error bars"
+        )
         return (
-            f"Gaussian errors hold, but the scatter is {found.error_bar_factor:.2f} times the error bars: either they are off, "
-            "or the classes vary at each point, which the population model learns."
+            f"Whether the error bars hold cannot be told: the members of a class differ{much} at typical points, no point is "
+            "quiet, and members with larger error bars do not clearly scatter more. That is no fault: the class models learn "
+            "how members differ."
+        )
+    if abs(factor - 1.0) > _WORTH_SAYING:
+        off = "small" if factor > 1.0 else "large"
+        return (
+            f"The scatter is {factor:.2f} times the error bars"
+            f"{' at all points alike' if found.variety.alike else ''}: they are too {off} by this factor. Multiply them by it, "
+            "unless members of a class differ at random from point to point, which the population model learns."
+        )
+    if typical > _VARIED:
+        return (
+            f"The error bars hold, and members of a class differ beyond them (by {typical:.1f} times the error bars at typical "
+            'points), which is variety, not noise: keep noise="gaussian".'
         )
     return 'The error bars hold: keep noise="gaussian".'

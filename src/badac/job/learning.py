@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from badac.data import Layout, Measurements
 from badac.data.catalogue import without_notes
-from badac.diagnostics import Diagnosis, diagnose
+from badac.diagnostics import diagnose, scatter
 from badac.estimators import BADACClassifier
 from badac.job.record import CrossValidation, NoiseFound, Record, versions
 from badac.job.seen_before import hashed_names
@@ -208,23 +208,21 @@ def check_noise(
         rows = np.sort(rng.choice(len(objects), _MOST_DIAGNOSED, replace=False))
         objects, labels = objects[rows], labels[rows]
     found = diagnose(objects, labels, np.random.default_rng(rng.integers(2**31)))
-    if _off(found) > np.log(_SUSPICIOUS):
-        # The second look costs as much as the first, and is taken only when the first was suspicious.
-        rooted = diagnose(
-            objects.with_sigma(np.sqrt(objects.sigma)), labels, np.random.default_rng(rng.integers(2**31))
-        )
-        if _off(rooted) < np.log(_RIGHT):
+    if _off(found.error_bar_factor) > np.log(_SUSPICIOUS):
+        rooted = objects.with_sigma(np.sqrt(objects.sigma))
+        factor = scatter(rooted, labels, np.random.default_rng(rng.integers(2**31))).factor
+        if factor is not None and _off(factor) < np.log(_RIGHT):
             return NoiseFound.of(
                 found,
                 looks_like_variances=True,
                 hint=(
                     f"The error columns look like variances: the scatter is {found.error_bar_factor:.2f} times the error bars, "
-                    f"and {rooted.error_bar_factor:.2f} times their square roots. Run again with --errors variance."
+                    f"and {factor:.2f} times their square roots. Run again with --errors variance."
                 ),
             )
     return NoiseFound.of(found)
 
 
-def _off(found: Diagnosis) -> float:
-    """How far the error bars are from the scatter, as the size of a logarithm."""
-    return abs(float(np.log(found.error_bar_factor)))
+def _off(factor: float) -> float:
+    """How far the error bars are from the scatter, as the size of a logarithm; NaN where it cannot be told."""
+    return abs(float(np.log(factor)))

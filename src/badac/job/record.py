@@ -70,6 +70,7 @@ class NoiseFound:
     best : str
     advice : str
     error_bar_factor : float
+        NaN where noise could not be told from the variety of the classes.
     edges, density : (b + 1,), (b,)
         Histogram of the pulls.
     looks_like_variances : bool
@@ -125,7 +126,11 @@ class NoiseFound:
                 f"{name:<12} {factor:>12.1f} +- {spread:.1f}{'  <-' if name == self.best else ''}"
                 for name, factor, spread in table
             ),
-            f"error bars x {self.error_bar_factor:.2f} would match the central scatter",
+            *(
+                [f"error bars x {self.error_bar_factor:.2f} would match the scatter of the noise"]
+                if np.isfinite(self.error_bar_factor)
+                else []
+            ),
             self.advice,
         ]
 

@@ -210,8 +210,7 @@ def _add_noise(page: Page, noise: NoiseFound) -> None:
     page.figure(
         DiagnosisDisplay(noise.edges, noise.density, f"noise: {noise.best}").plot().figure_,  # type: ignore[arg-type]
         "Residuals around each object's own curve, in units of their error bars.",
-        f"Histogram of residuals over the Gaussian they should follow; scatter {noise.error_bar_factor:.2f} times the error "
-        "bars.",
+        f"Histogram of residuals over the Gaussian they should follow. {noise.advice}",
     )
     page.table(
         "Noise models by held-out evidence, against plain Gaussian error bars",
