@@ -23,7 +23,7 @@ def straying(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
     rng = np.random.default_rng(seed)
     label, side = rng.integers(0, 2, n), rng.choice([-1.0, 1.0], n)
     height = side * np.where(label == 1, 1.0, 0.3)
-    return Measurements(height[:, None] + 0.4 * rng.standard_t(2, (n, 6)), 0.05), label
+    return Measurements(height[:, None] + 0.4 * rng.standard_t(1.5, (n, 10)), 0.05), label
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,9 @@ def test_every_step_is_done_once(which: str, request: pytest.FixtureRequest) -> 
     if which == "plain":
         expected |= {"classes anomaly": 1, "held out": k, "held out anomaly": 1}
     catalogue = Catalogue(new, np.arange(30), None, "")
-    columns = {f"y{j}": new.values[:, j] for j in range(6)} | {f"y{j}_err": new.sigma[:, j] for j in range(6)}
+    columns = {f"y{j}": new.values[:, j] for j in range(10)} | {
+        f"y{j}_err": new.sigma[:, j] for j in range(10)
+    }
     for ask in (
         lambda: score_batch(model, catalogue),
         lambda: judge(pd.DataFrame(columns), model, pvalues=True),

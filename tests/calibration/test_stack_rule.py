@@ -27,12 +27,12 @@ def straying(n: int, seed: int, points: int = 4) -> tuple[Measurements, np.ndarr
 
 @pytest.mark.slow
 def test_the_score_keeps_its_meaning_beyond_four_thousand_objects() -> None:
-    objects, label = straying(4100, 1)
+    objects, label = straying(4100, 1, points=10)
     few, many = (BADACClassifier(random_state=0).fit(objects[:n], label[:n]) for n in (3900, 4100))
     for model in (few, many):
         assert "rank among left-out training objects" in model.score_meaning_
         assert model.ensemble_ is not None and model.ensemble_.in_posterior
-    new, _ = straying(500, 2)
+    new, _ = straying(500, 2, points=10)
     # Two models of nearly the same objects, whose trees, noise and left-out objects were drawn anew: 0.02 and 0.99 here, and
     # no less between 4,100 and 4,300 objects.
     assert np.abs(few.predict_proba(new) - many.predict_proba(new)).mean() < 0.05

@@ -214,6 +214,7 @@ def test_auto_says_what_it_chose_and_why() -> None:
         "population",
         "template",
         "instances",
+        "mixture",
     }
     assert "chosen" in str(model.class_report_)
     assert fitted().class_report_ is None
