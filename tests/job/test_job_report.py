@@ -59,13 +59,12 @@ def test_keyboard_and_screen_reader(page):
 
 def test_it_says_what_was_found(found, text):
     assert "250 objects compared with 2 known classes" in text
-    for name in found.shown.ids:
-        assert str(name) in text
+    assert str(found.shown.ids[0]) in text
     assert "Cross-validation in 2 folds" in text
     assert "badac rank train.parquet new.parquet" in text
     assert "Seed 0." in text
     assert "numpy" in text
-    assert text.count("<article>") == 3
+    assert 1 <= text.count("<article>") <= 3  # only those that are strange
     assert "The noise was not diagnosed" in text
 
 
@@ -77,3 +76,47 @@ def test_names_from_a_file_are_escaped(found):
     text = report_page(replace(found, shown=shown)).render()
     assert "<script" not in text
     assert "&lt;script&gt;" in text
+
+
+def test_a_warning_comes_once_and_normal_objects_are_not_drawn(found):
+    from dataclasses import replace
+
+    twice = replace(found, notes=("one column is odd", "one column is odd"))
+    assert report_page(twice).render().count("one column is odd") == 1
+    last = found.ranking.take(slice(-3, None))
+    quiet = replace(found, ranking=last, n_discoveries=0)
+    text = report_page(quiet).render()
+    assert "None of the objects is strange" in text and "<article>" not in text
+
+
+def test_objects_with_positions_are_linked_and_nothing_is_fetched(found):
+    from dataclasses import replace
+
+    shown = replace(found.shown, carried={"ra": np.full(3, 184.5), "dec": np.full(3, -3.25)})
+    text = report_page(replace(found, shown=shown)).render()
+    assert "aladin.cds.unistra.fr" in text and "simbad.cds.unistra.fr" in text
+    assert 'src="http' not in text and "<script" not in text
+
+
+def test_the_folder_knows_its_model_and_its_table(found, tmp_path):
+    from badac import load
+    from badac.job import write_results
+    from badac.job.explaining import Results, explained, find_object
+
+    table = tmp_path / "new.parquet"
+    write_tables(simulate("2", setting="released", size=250, seed=3), tmp_path)
+    folder = tmp_path / "results"
+    folder.mkdir()
+    write_results(found, folder, table=table)
+    results = Results.of(folder)
+    name, pvalue = results.at_rank(1)
+    assert name == str(found.ranking.ids[0]) and pvalue == found.ranking.pvalue[0]
+    assert results.pvalue(name) == pvalue
+    model = load(results.model)
+    told = explained(model, find_object(model, results.table, name), pvalue=pvalue)
+    assert told.numbers()["pvalue"] == pvalue
+    assert "something new with probability" in told.lines()[0]
+    with pytest.raises(ValueError, match="has no rank 251"):
+        results.at_rank(251)
+    with pytest.raises(ValueError, match="is not a folder of results"):
+        Results.of(tmp_path)

@@ -157,7 +157,7 @@ def rank(
             with counting(f"Ranking {new.name}", rows_in(new), "rows") as done:
                 found = rank_file(fitted, new, options, done=done, say=warn)
         with folder.output_folder(output, overwrite=overwrite) as working, step("Writing the report"):
-            write_results(found, working, form.suffix)
+            write_results(found, working, form.suffix, table=new, model=model if is_model(model) else None)
         keep_parts(found, output)
         if as_json:
             print_json(found.summary() | {"folder": str(output)})
@@ -165,6 +165,7 @@ def rank(
             _show(found)
         if not as_json:
             inform(f"Ranking: {output / f'ranking.{form.suffix}'}\nReport: {output / 'report.html'}")
+            inform(f"Next: badac explain {output} --rank 1")
 
 
 def _show(found: Found) -> None:

@@ -7,15 +7,18 @@ page made in one go.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from badac.data.positions import Positions, find_positions, sky_links
 from badac.explain import Explanation
+from badac.job.explaining import period_of
 from badac.job.ranking import Found, write_ranking
 from badac.job.record import NoiseFound, Record, versions
+from badac.job.story import Story
 from badac.plots import (
     CalibrationDisplay,
     ConfusionDisplay,
@@ -24,6 +27,7 @@ from badac.plots import (
     RankingDisplay,
 )
 from badac.plots.page import Page
+from badac.store import save
 from badac.writing import plain, write_whole
 
 _CHANCE = "On the dashed line, stated probabilities come true as often as they say."
@@ -46,12 +50,38 @@ def report_page(found: Found, *, file: str = "ranking.parquet") -> Page:
     return page
 
 
-def write_results(found: Found, folder: Path, form: str = "parquet") -> None:
-    """Write the ranking, the report and the summary into a folder; `form` is the suffix of the ranking, such as "parquet"."""
+def write_results(
+    found: Found,
+    folder: Path,
+    form: str = "parquet",
+    *,
+    table: Path | None = None,
+    model: Path | None = None,
+) -> None:
+    """Write the ranking, the report and the summary into a folder.
+
+    Parameters
+    ----------
+    found : Found
+    folder : path
+    form : str
+        Suffix of the ranking, such as "parquet".
+    table, model : path, optional
+        Where the objects and the model are: with both, ``badac explain FOLDER --rank 1`` needs nothing else. A model that has
+        no file yet is written into the folder.
+    """
     file = f"ranking.{form}"
     write_ranking(found, folder / file)
     write_whole(folder / "report.html", report_page(found, file=file).render())
-    write_whole(folder / "summary.json", json.dumps(plain(found.summary()), indent=1, allow_nan=False))
+    summary = found.summary()
+    if table is not None:
+        if model is None:
+            model = folder / "model.badac"
+            save(found.model, model)
+        summary |= {
+            name: os.path.relpath(path, folder) for name, path in (("table", table), ("model", model))
+        }
+    write_whole(folder / "summary.json", json.dumps(plain(summary), indent=1, allow_nan=False))
 
 
 def headline(found: Found) -> str:
@@ -76,12 +106,13 @@ def headline(found: Found) -> str:
 
 
 def _warnings(found: Found, record: Record | None) -> list[str]:
+    """What the reader should know first, each once, whichever table it is about."""
     notes = list(found.notes)
     if record is not None:
         notes = [*record.notes, *notes]
         if record.noise is not None and record.noise.looks_like_variances:
             notes.insert(0, record.noise.advice)
-    return notes
+    return list(dict.fromkeys(notes))
 
 
 def _strangest(page: Page, found: Found, file: str) -> None:
@@ -91,43 +122,96 @@ def _strangest(page: Page, found: Found, file: str) -> None:
         RankingDisplay(verdicts["anomaly_proba"], verdicts["pvalue"], found.n_discoveries, found.fdr)
         .plot()
         .figure_,  # type: ignore[arg-type]
-        "Anomaly probability and p-value by rank. The p-value is the share of known objects of the same class and noise that "
-        "look at least as strange.",
+        "Anomaly probability and p-value by rank.",
         "Anomaly probability falling with rank on a logarithmic axis, with p-values rising beside it.",
     )
-    page.paragraph(f"The score that they are ranked by: {found.model.score_meaning_}")
+    page.paragraph(_how_to_read(found))
     page.links([(file, f"The whole ranking: {file}")])
+    explanation = found.model.explain(found.shown.objects).described(found.shown.about)
+    stories = _stories(found, explanation)
+    strange = [row for row, (story, _) in enumerate(stories) if story.is_strange or row < found.n_discoveries]
+    if not strange:
+        page.paragraph(
+            "None of the objects is strange: none is more probably something new than known, and none is stranger than 99 of "
+            "100 known objects. So none is drawn; badac explain draws any of them."
+        )
+        return
     page.paragraph(
-        "Each with its error bars, the known class that fits best (the line, with one and two standard deviations), and the "
-        "window that makes it strange (yellow)."
+        f"{_drawn(found.shown.kind)} Yellow is where the object is strangest. Objects that are not strange are not drawn."
     )
-    explanation = found.model.explain(found.shown.objects)
-    top = found.columns(stop=len(found.shown))
-    cards = []
-    for row in range(len(found.shown)):
-        card = Page(f"{row + 1}. {found.shown.ids[row]}")
-        display = ObjectDisplay.from_explanation(explanation, row)
-        words = _why(explanation, row, found, top)
-        display.plot(with_legend=row == 0)
-        assert display.figure_ is not None
-        card.figure(display.figure_, words, f"Object {found.shown.ids[row]} with error bars. {words}")
-        cards.append(card)
-    page.cards(cards)
+    positions = find_positions(found.shown.carried)
+    page.cards([_card(row, found, explanation, stories[row], positions) for row in strange])
 
 
-def _why(explanation: Explanation, row: int, found: Found, top: Mapping[str, Any]) -> str:
-    strange, pvalue = top["anomaly_proba"][row], top["pvalue"][row]
-    low, high = explanation.window[row]
-    names = found.shown.features
-    where = f"between {low:.4g} and {high:.4g}"
-    if found.shown.objects.at is None and names:
-        first, last = (names[int(np.clip(round(edge), 0, len(names) - 1))] for edge in (low, high))
-        where = f"at {first}" if first == last else f"from {first} to {last}"
+def _how_to_read(found: Found) -> str:
+    """The one story of probability, Bayes factor and p-value."""
+    prior = found.model.anomaly_prior
+    made = (
+        "from its rank among known objects that were left out while learning, since the classes do not follow their models"
+        if found.model.fitted_.ranks_left_out
+        else "from the Bayes factor (how much better an anomaly explains it than the known classes) and the share of new "
+        f"objects that was expected beforehand, {100 * prior:g} %"
+    )
     return (
-        f"Anomaly probability {strange:.3g}, p-value {pvalue:.2g}; nearest class {top['class'][row]} "
-        f"({top['class_proba'][row]:.2f} among the known). {explanation.hypothesis[row].capitalize()}; strangest {where} "
-        f"(drawn beside class {explanation.label[row]})."
+        f"The probability that an object is something new is made {made}; the order is by it. The p-value says the same "
+        "without any expectation: the share of known objects of the same class and noise that look at least as strange. Lists "
+        f"of discoveries are made of p-values. In full, the score is {found.model.score_meaning_}"
     )
+
+
+def _drawn(kind: str) -> str:
+    """What the pictures show, by the kind of data."""
+    return {
+        "catalogue": "Each column with its pull: how far it is from what the nearest class and the other columns predict, in "
+        "standard deviations; beside it the value, and in brackets what was expected.",
+        "counts": "Each column's counts as bars, and what the nearest class expected as marks.",
+        "light curve": "Each with its error bars, one colour a band; the lines are what the nearest known class predicts, with "
+        "one and two standard deviations.",
+        "spectrum": "Each with its error band; the coloured line is what the nearest known class predicts, with one and two "
+        "standard deviations.",
+    }.get(
+        kind,
+        "Each with its error bars; the line is what the nearest known class predicts, with one and two standard deviations.",
+    )
+
+
+def _stories(found: Found, explanation: Explanation) -> list[tuple[Story, str]]:
+    """The story of each object that was kept whole, and where it is strangest."""
+    top = found.columns(stop=len(found.shown))
+    return [
+        (
+            Story.of(
+                found.model,
+                {name: column[row] for name, column in top.items()}
+                | {
+                    "hypothesis": explanation.hypothesis[row],
+                    "log_bayes_factor": explanation.log_bayes_factor[row],
+                },
+            ),
+            explanation.where(row),
+        )
+        for row in range(len(found.shown))
+    ]
+
+
+def _card(
+    row: int,
+    found: Found,
+    explanation: Explanation,
+    told: tuple[Story, str],
+    positions: Positions | None,
+) -> Page:
+    story, where = told
+    name = str(found.shown.ids[row])
+    card = Page(f"{row + 1}. {name}")
+    display = ObjectDisplay.from_explanation(explanation, row, period_of(found.shown, row)).plot()
+    assert display.figure_ is not None
+    words = f"{story.verdict[:1].upper()}{story.verdict[1:]} {story.why(where)}"
+    card.figure(display.figure_, words, f"Object {name}. {words}")
+    if positions is not None and np.isfinite(positions.ra[row]) and np.isfinite(positions.dec[row]):
+        links = sky_links(float(positions.ra[row]), float(positions.dec[row]))
+        card.links([(address, f"{name} in {site}") for site, address in links])
+    return card
 
 
 def _classes(page: Page, found: Found) -> None:

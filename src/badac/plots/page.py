@@ -50,6 +50,9 @@ pre { background: var(--tint); border: 1px solid var(--line); padding: .6rem .8r
 .skip { position: absolute; left: -99rem; } .skip:focus { position: static; }
 a:focus-visible, [tabindex]:focus-visible, summary:focus-visible { outline: 3px solid #e69f00; outline-offset: 2px; }
 summary { cursor: pointer; color: var(--accent); }
+@media (max-width: 36rem) { table { font-size: .8rem; } th, td { padding: .25rem .35rem; white-space: normal; }
+  tbody th { overflow-wrap: anywhere; } }
+article ul { margin: 0 0 1rem; padding-left: 1.1rem; font-size: .88rem; }
 .note { border-left: 4px solid #e69f00; background: #fff8e8; padding: .5rem .8rem; max-width: 46rem; }
 """
 
