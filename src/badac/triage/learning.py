@@ -6,7 +6,7 @@ Against the density ``f`` of all objects at the same place, with each object's o
     rho_j = n_j / (N + 1)  P(d | young class j) / f(d) ,      P(j | d) = rho_j / (1 + sum rho) ,      rest = 1 / (1 + sum rho)
 
 What young classes leave is shared as the model has it: known classes, and the unknown, with a learned tendency ``u(d)`` (a
-logistic regression on the model's score and on the place, whose prior is the static ranking). So
+logistic regression on the model's score, its classes and the place, whose prior is the static ranking). So
 
     value(d) = sum_j P(j | d) value_j  +  rest [ (1 - u) sum_k P(k | d, model) value_k  +  u value_unknown ] .
 
@@ -36,7 +36,7 @@ DEFAULT_VALUES = {"new": 1.0, "interesting": 1.0, "class": 0.0, "dull": 0.0, "ar
 # half for the first of fifty. Chosen on seeds of their own (benchmarks/triage.py --tune).
 _MIDDLE, _SLOPE = -3.0, 1.5
 # Prior standard deviations of what looks may change: the intercept, the slope, and each direction's weight.
-_SPREADS = (1.0, 0.5, 0.3)
+_SPREADS = (2.0, 1.0, 0.6)
 _NEWTON_STEPS = 8
 _LARGEST = 50.0  # nats; a ratio beyond that is certain
 _MOST_KEPT = 64  # evidences of young classes, of n numbers each
@@ -69,7 +69,10 @@ class Scene:
     def __post_init__(self) -> None:
         ranked = norm.ppf(rankdata(self.score) / (len(self.score) + 1.0))
         shrunk = self.positions.place / (1.0 + self.positions.variance)
-        columns = [np.ones((len(ranked), 1)), ranked[:, None], np.clip(shrunk, -5.0, 5.0)]
+        # What the classes say of each other, in units of three nats, as the places are in spreads.
+        logs = np.log(np.clip(self.proba, 1e-3, 1.0))
+        classes = (logs - logs.mean(axis=1, keepdims=True)) / 3.0
+        columns = [np.ones((len(ranked), 1)), ranked[:, None], np.clip(shrunk, -5.0, 5.0), classes]
         object.__setattr__(self, "features", np.hstack(columns))
 
     def __len__(self) -> int:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood
 from badac.latent.likelihood import project_each
 from badac.noise.kinds import with_covariance_of
-from badac.noise.model import noise_of_class
+from badac.noise.model import Noise, noise_of_class
 from badac.noise.widths import stand_in
 
 FloatArray = npt.NDArray[np.float64]
@@ -69,8 +70,15 @@ class Positions:
         return cls(np.ascontiguousarray(place), 1.0 / information)
 
 
-def positions(model: FittedModel, objects: Measurements, score: FloatArray) -> Positions:
-    """Return the positions of new objects (n, m), with the score (n,) of the static ranking."""
+class Space(Protocol):
+    """The directions, and where objects lie in them."""
+
+    def locate(self, objects: Measurements) -> Positions:
+        """Return the positions of objects in the units of the model."""
+
+
+def space(model: FittedModel, objects: Measurements, score: FloatArray) -> Space:
+    """Return the directions of a model's training and new objects (n, m), with the score (n,) of the static ranking."""
     new, training = model.in_units(objects), model.in_units(model.training)
     if not len(training):
         training = new[:0]
@@ -135,9 +143,22 @@ def _columns(values: FloatArray, of: Callable[[FloatArray], FloatArray], empty: 
 # -- on a grid, or named columns -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class GridSpace:
+    """Directions on a common grid, or of named columns."""
+
+    factor: Factor
+    noise: Noise
+
+    def locate(self, objects: Measurements) -> Positions:
+        """Return the positions of objects in the units of the model."""
+        likelihood = latent_likelihood(with_covariance_of(self.noise, objects), self.factor, self.noise)
+        return Positions.of(likelihood)
+
+
 def _on_grid(
     model: FittedModel, new: Measurements, training: Measurements, strange: Measurements
-) -> Positions:
+) -> GridSpace:
     ground = training if len(training) else new
     centre, scale = _robust_scale(_some(ground).values)
     parts = [part for part in (_some(training), _some(new)) if len(part)]
@@ -145,7 +166,7 @@ def _on_grid(
     mean, factors, psi = _principal(rows, _shrunk(strange, centre, scale))
     factor = Factor(centre + scale * mean, scale[:, None] * factors, scale**2 * psi)
     noise = stand_in(noise_of_class(model.noise, None), ground)
-    return Positions.of(latent_likelihood(with_covariance_of(noise, new), factor, noise))
+    return GridSpace(factor, noise)
 
 
 def _shrunk(objects: Measurements, centre: FloatArray, scale: FloatArray) -> FloatArray:
@@ -225,10 +246,23 @@ def _bands(objects: Measurements) -> npt.NDArray[np.int64]:
     return np.broadcast_to(band, objects.shape)
 
 
-def _at_points(new: Measurements, training: Measurements, strange: Measurements) -> Positions:
+@dataclass(frozen=True, eq=False)
+class PointsSpace:
+    """Directions as combinations (q, r) of waves, around a mean (q,)."""
+
+    waves: _Waves
+    mean: FloatArray
+    factors: FloatArray
+
+    def locate(self, objects: Measurements) -> Positions:
+        """Return the positions of objects in the units of the model."""
+        return Positions.of(self.waves.project(objects, self.mean, self.factors))
+
+
+def _at_points(new: Measurements, training: Measurements, strange: Measurements) -> PointsSpace:
     waves = _Waves.of(training if len(training) else new)
     count = len(waves.scale) * _WAVES
     whole, origin = np.eye(count), np.zeros(count)
     parts = [waves.project(part, origin, whole).position for part in (_some(training), _some(new), strange)]
     mean, factors, _ = _principal(np.vstack(parts[:2]), parts[2])
-    return Positions.of(waves.project(new, mean, factors))
+    return PointsSpace(waves, mean, factors)

@@ -25,9 +25,9 @@ from badac.estimators import BADACClassifier
 from badac.triage.figures import NEXT, Figures
 from badac.triage.journal import Journal
 from badac.triage.learning import Learned, Scene
-from badac.triage.positions import positions
+from badac.triage.positions import Positions, space
 from badac.triage.statement import NAMED, SAID, Statement, standing, values_set
-from badac.triage.young_class import log_background
+from badac.triage.young_class import ALIKE, log_background, log_normal
 from badac.verdicts import Verdicts
 
 FloatArray = npt.NDArray[np.float64]
@@ -102,6 +102,7 @@ class Session:
     """
 
     _taken: int = 0
+    _training: Positions | None = None
 
     def __init__(
         self,
@@ -186,7 +187,8 @@ class Session:
                 "table, or none."
             )
         score = np.asarray(self.verdicts.score, dtype=np.float64)
-        place = positions(fitted, self.objects, score)
+        self._space = space(fitted, self.objects, score)
+        place = self._space.locate(fitted.in_units(self.objects))
         self._learned = Learned(
             Scene(
                 place,
@@ -241,6 +243,18 @@ class Session:
     def probabilities(self, row: int) -> dict[tuple[str, str], float]:
         """Return what an object may be, known classes and what was said of others, with probabilities that sum to one."""
         return self._learned.probabilities(self._checked_row(row))
+
+    def most_alike(self, row: int, n: int = 3) -> IntArray:
+        """Return rows of the n training objects that an object is most alike, noise considered; none without any kept."""
+        fitted = self.model.fitted_
+        if not len(fitted.training):
+            return np.empty(0, dtype=np.int64)
+        if self._training is None:
+            self._training = self._space.locate(fitted.in_units(fitted.training))
+        one, known = self._learned.scene.positions, self._training
+        variance = ALIKE + known.variance + one.variance[row]
+        match = log_normal(known.place, one.place[row], variance)
+        return np.argsort(-match, kind="stable")[:n].astype(np.int64)
 
     # -- what is said ------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,9 @@ FloatArray = npt.NDArray[np.float64]
 
 # As those of the stream (`badac.stream.new_class_prior`), but for the last: there the same smoothness only, here anything.
 SHARES = (0.02, 0.1, 0.4, 0.98)
+ALIKE = 0.1
+"""Share of the spread of all objects by which two that are alike may differ."""
+
 _BETWEEN = 2.0
 _LEAST_WEIGHT = 1e-3  # of a share: less changes no evidence by more than a thousandth
 _LOG_2PI = float(np.log(2.0 * np.pi))

@@ -1,0 +1,171 @@
+"""The page's server: loopback only unless asked, a token in the address, one object at a time as JSON.
+
+Whoever has the address has the session: the token is drawn anew for each start, compared in constant time, and asked for with
+every call. The page may load nothing but its own module and stylesheet (Content-Security-Policy), and an address under another
+name than the one given is refused, so that no other site can reach it through the browser.
+"""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+from importlib.resources import files
+from typing import Any
+
+from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
+from pydantic import BaseModel, Field
+
+from badac.triage.view import Desk
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_STATIC = {
+    "triage.js": "text/javascript; charset=utf-8",
+    "triage.css": "text/css; charset=utf-8",
+}
+_LONGEST_NAME = 200
+
+
+class Said(BaseModel):
+    """What somebody says of objects."""
+
+    rows: list[int] = Field(min_length=1, max_length=100)
+    said: str
+    name: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    who: str | None = Field(default=None, max_length=_LONGEST_NAME)
+
+
+class Undo(BaseModel):
+    """Who takes back."""
+
+    who: str | None = Field(default=None, max_length=_LONGEST_NAME)
+
+
+def make_app(desk: Desk, token: str, hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")) -> FastAPI:
+    """Return the application of one session.
+
+    Parameters
+    ----------
+    desk : Desk
+    token : str
+        That every call must have.
+    hosts : tuple of str
+        Names under which the server may be asked.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    # A session is one thing: calls take turns.
+    turn = threading.Lock()
+
+    @app.middleware("http")
+    async def guard(request: Request, call_next: Any) -> Response:
+        name = request.headers.get("host", "")
+        bare = name.rsplit(":", 1)[0] if not name.endswith("]") else name
+        if bare not in hosts:
+            return Response("This name is not the server's own.", 421, headers=_HEADERS)
+        answer: Response = await call_next(request)
+        answer.headers.update(_HEADERS)
+        return answer
+
+    def allowed(x_badac_token: str = Header(default="")) -> None:
+        if not secrets.compare_digest(x_badac_token.encode(), token.encode()):
+            raise HTTPException(403, "The address lacks its token: use the one that badac triage printed.")
+
+    def row_of(row: int) -> int:
+        if not 0 <= row < len(desk.session.ids):
+            raise HTTPException(404, f"There is no object {row}.")
+        return row
+
+    @app.get("/")
+    def page(token_given: str = "", request: Request = None) -> Response:  # type: ignore[assignment]
+        given = request.query_params.get("token", "")
+        if not secrets.compare_digest(given.encode(), token.encode()):
+            return Response("The address lacks its token: use the one that badac triage printed.", 403)
+        return Response(static("page.html"), media_type="text/html; charset=utf-8")
+
+    @app.get("/{name}.{suffix}")
+    def asset(name: str, suffix: str) -> Response:
+        kind = _STATIC.get(f"{name}.{suffix}")
+        if kind is None:
+            raise HTTPException(404)
+        return Response(static(f"{name}.{suffix}"), media_type=kind)
+
+    @app.get("/api/state", dependencies=[Depends(allowed)])
+    def state(n: int = 12) -> dict[str, Any]:
+        with turn:
+            return desk.state(min(max(n, 1), 100))
+
+    @app.get("/api/object/{row}", dependencies=[Depends(allowed)])
+    def one(row: int) -> dict[str, Any]:
+        with turn:
+            return desk.view(row_of(row))
+
+    @app.get("/api/brief", dependencies=[Depends(allowed)])
+    def brief(rows: str) -> list[dict[str, Any]]:
+        with turn:
+            return [desk.brief(row_of(int(row))) for row in rows.split(",")[:100] if row.isdigit()]
+
+    @app.get("/api/find", dependencies=[Depends(allowed)])
+    def find(name: str) -> dict[str, Any]:
+        with turn:
+            return {"row": desk.find(name)}
+
+    @app.post("/api/say", dependencies=[Depends(allowed)])
+    def say(what: Said) -> dict[str, Any]:
+        with turn:
+            try:
+                for row in what.rows:
+                    desk.session.say(row_of(row), what.said, what.name, who=what.who or None)
+            except ValueError as wrong:
+                raise HTTPException(422, str(wrong)) from None
+            except OSError as wrong:
+                raise HTTPException(507, f"Not kept: {wrong.strerror or wrong}.") from None
+            return desk.state()
+
+    @app.post("/api/undo", dependencies=[Depends(allowed)])
+    def undo(what: Undo) -> dict[str, Any]:
+        with turn:
+            row = desk.session.undo(what.who or None)
+            return {**desk.state(), "undone": row}
+
+    return app
+
+
+def static(name: str) -> bytes:
+    """Return a file of the page."""
+    return (files("badac.triage") / "static" / name).read_bytes()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, or say in words why it cannot; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+    except OSError as error:
+        made.close()
+        raise ValueError(
+            f"{host}:{port} cannot be listened on ({error.strerror}): another program may use that port. Give another with "
+            "--port, or 0 for a free one."
+        ) from None
+    made.listen(64)
+    return made
+
+
+def serve(desk: Desk, sock: socket.socket, token: str, hosts: tuple[str, ...]) -> None:
+    """Serve until interrupted (SIGINT, SIGTERM)."""
+    import uvicorn
+
+    config = uvicorn.Config(make_app(desk, token, hosts), log_level="warning", access_log=False)
+    uvicorn.Server(config).run(sockets=[sock])
