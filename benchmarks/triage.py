@@ -4,12 +4,12 @@
     python -m benchmarks.triage --sets gaia cells --seeds 1 --peers none
     python -m benchmarks.triage --seeds 5 --write-docs          # the tables of docs/triage.md
 
-Sets and cases are those of `benchmarks.triage_sets`: rare classes, and classes left out of the training, among new objects of known
-classes. After each look the expert says the object's class, or names the new kind. Beside a `badac.triage.Session`: the static ranking
-of the same model, coniferest's isolation forest, PineForest and AADForest (pip install coniferest) on the same new objects, with values
-and with values and errors as features (gaps filled by the median; irregular curves in ten bins of time a band), which are told "anomaly"
-or "regular", and a random order. Printed: found after 10, 30 and 100 looks, and the processor's seconds a decision. Finished cases are
-kept in benchmarks/results/triage.json, and not run again.
+Sets and cases are those of `benchmarks.triage_sets`: rare classes, and classes left out of the training, among new objects of
+known classes. After each look the expert says the object's class, or names the new kind. Beside a `badac.triage.Session`: the
+static ranking of the same model, coniferest's isolation forest, PineForest and AADForest (pip install coniferest) on the same
+new objects, with values and with values and errors as features (gaps filled by the median; irregular curves in ten bins of
+time a band), which are told "anomaly" or "regular", and a random order. Printed: found after 10, 30 and 100 looks, and the
+processor's seconds a decision. Finished cases are kept in benchmarks/results/triage.json, and not run again.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def rows_of(kept: dict[str, Any], name: str) -> list[tuple[str, list[str]]]:
 
 
 def table(kept: dict[str, Any]) -> str:
-    """Markdown: one row an algorithm over all sets, then the session beside the static ranking and the best peer of each set."""
+    """Markdown: one row an algorithm over all sets, then the session beside static ranking and best peer of each set."""
     lines = [
         f"| mean over {len(kept)} cases, clean and noisy | 10 looks | 30 looks | 100 looks | ms a decision |",
         "|---|---|---|---|---|",
@@ -198,7 +198,7 @@ def main() -> None:
                 print(key, json.dumps(line), flush=True)
     print(table(kept))
     if asked.write_docs:
-        write_into(PAGE, "triage", table(kept))
+        write_into(PAGE, {"triage": table(kept)})
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from badac.cli import demo, diagnose, evaluate, explain, fit, rank, simulate
+from badac.cli import demo, diagnose, evaluate, explain, fit, rank, simulate, triage
 from badac.cli.options import ModelCommand
 
 app = typer.Typer(
@@ -41,6 +41,7 @@ app.command("fit", cls=ModelCommand)(fit.fit)
 app.command("rank", cls=ModelCommand)(rank.rank)
 app.command("explain")(explain.explain)
 app.command("evaluate", cls=ModelCommand)(evaluate.evaluate)
+app.command("triage")(triage.triage)
 app.command("diagnose")(diagnose.diagnose)
 app.command("simulate")(simulate.simulate)
 app.command("demo")(demo.demo)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import secrets
 import socket
 import threading
-from importlib.resources import files
 from typing import Any
 
 from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
 from pydantic import BaseModel, Field
 
+from badac.triage.static_files import static
 from badac.triage.view import Desk
 
 POLICY = (
@@ -87,7 +87,7 @@ def make_app(desk: Desk, token: str, hosts: tuple[str, ...] = ("127.0.0.1", "loc
         return row
 
     @app.get("/")
-    def page(token_given: str = "", request: Request = None) -> Response:  # type: ignore[assignment]
+    def page(request: Request) -> Response:
         given = request.query_params.get("token", "")
         if not secrets.compare_digest(given.encode(), token.encode()):
             return Response("The address lacks its token: use the one that badac triage printed.", 403)
@@ -139,11 +139,6 @@ def make_app(desk: Desk, token: str, hosts: tuple[str, ...] = ("127.0.0.1", "loc
             return {**desk.state(), "undone": row}
 
     return app
-
-
-def static(name: str) -> bytes:
-    """Return a file of the page."""
-    return (files("badac.triage") / "static" / name).read_bytes()
 
 
 def listening(host: str, port: int) -> socket.socket:

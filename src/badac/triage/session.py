@@ -379,6 +379,13 @@ class Session:
             elsewhere=self._elsewhere,
         )
 
+    def widget(self) -> Any:
+        """Return the page as a widget of a notebook (needs the package anywidget)."""
+        from badac.triage.view import Desk
+        from badac.triage.widget import make_widget
+
+        return make_widget(Desk.of(self))
+
     # -- learning ----------------------------------------------------------------------------------------------------
 
     def refresh(self) -> bool:

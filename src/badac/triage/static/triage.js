@@ -128,9 +128,10 @@ class Picture {
     [this.x0, this.x1] = this.zoom || range(points.map((p) => p[0]), 0.02);
     const inside = (x) => x >= this.x0 && x <= this.x1;
     const seen = points.filter((p) => inside(p[0]));
-    // Prediction and points decide the range; an error bar may leave it.
-    const most = seen.flatMap((p) => [p[1] + Math.min(p[2] || 0, 3), p[1] - Math.min(p[2] || 0, 3)]);
-    let [y0, y1] = range([...(this.columns ? most : seen.map((p) => p[1])), ...expected.filter((e) => inside(e[0])).flatMap((e) => [e[1] - e[2], e[1] + e[2]])]);
+    // Points with their error bars decide the range, but for bars longer than all of the points' own range.
+    const [low, high] = range(seen.map((p) => p[1]), 0);
+    const bars = seen.filter((p) => (p[2] || 0) <= high - low).flatMap((p) => [p[1] - (p[2] || 0), p[1] + (p[2] || 0)]);
+    let [y0, y1] = range([...seen.map((p) => p[1]), ...bars, ...expected.filter((e) => inside(e[0])).flatMap((e) => [e[1] - e[2], e[1] + e[2]])]);
     if (object.upside_down) [y0, y1] = [y1, y0];
     const sx = (x) => left + ((width - left - 12) * (x - this.x0)) / (this.x1 - this.x0);
     const sy = (y) => 8 + ((tall - 16) * (y1 - y)) / (y1 - y0);
@@ -320,7 +321,7 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     legend.replaceChildren(
       ...(bands.length > 1 ? bands.map((b) => make("span", {}, draw("svg", { viewBox: "-7 -7 14 14", class: `b${b % 8}`, "aria-hidden": "true" }, marker(SHAPES[b % 8], 0, 0, 4)), ` ${object.bands[b] ?? `band ${b}`}`)) : []),
       make("span", {}, `line and shading: as class ${object.label}, ± 1 and 2 σ; yellow: strangest window; below: residuals in σ`),
-      object.period ? make("button", { type: "button", "aria-pressed": "false", id: "badac-fold", onclick: fold }, make("kbd", {}, "f"), "fold") : null,
+      ...(object.period ? [make("button", { type: "button", "aria-pressed": "false", id: "badac-fold", onclick: fold }, make("kbd", {}, "f"), "fold")] : []),
     );
     const probabilities = make("ul", { class: "probs" }, object.probabilities.slice(0, 8).map((one) => {
       const share = make("span", { class: "share", "aria-hidden": "true" });
