@@ -210,7 +210,7 @@ class Judgement:
         model = self.model
         outputs = self.outputs if model.calibration.stacked else None
         calibrated = model.calibration.apply(self.objects, self.evidence, model.scales.scale, outputs)
-        return log_posterior(calibrated, model.log_prior)
+        return _no_nan("log_proba", log_posterior(calibrated, model.log_prior))
 
     @property
     def proba(self) -> FloatArray:
@@ -222,9 +222,9 @@ class Judgement:
         """(n,): of the anomaly model against the class models; minus the total evidence without an anomaly model."""
         model, known = self.model, log_total(self.evidence, self.model.log_prior)
         if model.anomaly_model is None:
-            return log_jacobian(self.objects, model.units) - known
+            return _no_nan("log_odds", log_jacobian(self.objects, model.units) - known)
         anomaly = model.anomaly_model.log_evidence(self.objects, self.evidence, n_threads=self.n_threads)
-        return anomaly_log_odds(anomaly, known, model.anomaly_prior)
+        return _no_nan("log_odds", anomaly_log_odds(anomaly, known, model.anomaly_prior))
 
     @cached_property
     def score(self) -> FloatArray:
@@ -232,7 +232,8 @@ class Judgement:
         ensemble = self.model.calibration.ensemble
         if ensemble is None or not self.model.ranks_left_out:
             return self.log_odds
-        return log_odds(ensemble.nonconformity.surprise(self.outputs), self.model.anomaly_prior)
+        surprise = ensemble.nonconformity.surprise(self.outputs)
+        return _no_nan("score", log_odds(surprise, self.model.anomaly_prior))
 
     @property
     def anomaly_proba(self) -> FloatArray:
@@ -249,13 +250,13 @@ class Judgement:
         """(n,): share of known objects that are at least as strange."""
         ensemble = self.model.calibration.ensemble
         if ensemble is not None and self.model.ranks_left_out:
-            return ensemble.nonconformity.pvalue(self.outputs)
+            return _no_nan("pvalue", ensemble.nonconformity.pvalue(self.outputs))
         if self.model.held_out is None:
             raise ValueError(
                 "p-values compare with known objects that the model has not seen, and none were kept back yet: call "
                 "prepare_pvalues() of the BADACClassifier first."
             )
-        return self.model.held_out.pvalues(self.objects, n_threads=self.n_threads)
+        return _no_nan("pvalue", self.model.held_out.pvalues(self.objects, n_threads=self.n_threads))
 
     def verdicts(self, asked: Sequence[str] = STANDARD) -> Verdicts:
         """Return the table of what was asked for; without an anomaly class there is no ``anomaly_proba`` in it."""
@@ -305,6 +306,19 @@ class HeldOut:
         """
         found = self.calibration.pvalues(*_compared(Judgement(self.learned, objects, n_threads)))
         return np.where(objects.observed.any(axis=1), found, 1.0)
+
+
+def _no_nan(name: str, found: FloatArray) -> FloatArray:
+    """Return what was found, or raise: a number that is none is no answer."""
+    bad = np.isnan(found)
+    if not bad.any():
+        return found
+    rows = np.flatnonzero(bad.reshape(len(found), -1).any(axis=1))
+    raise ValueError(
+        f"`{name}` of object {rows[0]} is not a number ({len(rows)} of {len(found)} objects). "
+        "The values or errors of the object are beyond what can be computed with, or the model's parameters are: leave the "
+        "object out, or fit again; if both look right, please report it."
+    )
 
 
 def _compared(judged: Judgement) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 KINDS = {
@@ -46,12 +46,15 @@ class Entry:
         The word for it in the parameters of the estimator and of the command line.
     version : int
         Of its schema: of what a model file holds of it.
+    holds : mapping
+        What must hold of its fields when it is loaded, in the words of `badac.store.invariants`.
     """
 
     cls: type
     kind: str
     name: str | None = None
     version: int = 1
+    holds: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def part(self) -> str:
@@ -70,7 +73,7 @@ class Entry:
         What `fit` learned is declared by the annotations of an estimator that end with an underscore.
         """
         if dataclasses.is_dataclass(self.cls):
-            return tuple(field.name for field in dataclasses.fields(self.cls))
+            return tuple(one.name for one in dataclasses.fields(self.cls))
         if self.kind != "estimator":
             raise TypeError(
                 f"{_path(self.cls)} is not a dataclass, so that nothing says what to store of it."
@@ -94,7 +97,9 @@ class Entry:
 _ENTRIES: dict[str, Entry] = {}
 
 
-def registered(kind: str, name: str | None = None, *, version: int = 1) -> Callable[[Class], Class]:
+def registered(
+    kind: str, name: str | None = None, *, version: int = 1, holds: Mapping[str, str] | None = None
+) -> Callable[[Class], Class]:
     """Return a decorator that writes a class into the table, under the name of the class itself.
 
     Parameters
@@ -105,12 +110,15 @@ def registered(kind: str, name: str | None = None, *, version: int = 1) -> Calla
         The word that stands for it, made without arguments, in the estimator's parameter of that kind.
     version : int
         Of its schema; raised by one whenever its fields change.
+    holds : mapping, optional
+        What must hold of its fields in a model file: shapes and signs (`badac.store.invariants`). Numbers must be finite
+        without a word.
     """
     if kind not in KINDS:
         raise ValueError(f"`kind` must be one of {', '.join(KINDS)}: got {kind!r}.")
 
     def register(cls: Class) -> Class:
-        entry = Entry(cls, kind, name, version)
+        entry = Entry(cls, kind, name, version, holds or {})
         _check(entry)
         _ENTRIES[entry.part] = entry
         return cls
@@ -158,16 +166,16 @@ def _check(entry: Entry) -> None:
     if not dataclasses.is_dataclass(entry.cls):
         return
     fields = dataclasses.fields(entry.cls)
-    derived = [field.name for field in fields if not field.init]
+    derived = [one.name for one in fields if not one.init]
     if derived:
         raise TypeError(
             f"`{derived[0]}` of {own} is a field that its constructor does not take, which a model file would lose: make it a "
             "cached property."
         )
     needed = [
-        field.name
-        for field in fields
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        one.name
+        for one in fields
+        if one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
     ]
     if entry.name is not None and needed:
         raise TypeError(

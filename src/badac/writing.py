@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import glob
 import math
 import os
+import re
 import secrets
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from badac.locks import is_alive
+
+# A folder may be shared with other machines, whose processes are not ours to know.
+_HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname()) or "host"
 
 
 def check_file(path: Path, what: str, *, overwrite: bool) -> None:
@@ -26,6 +35,7 @@ def check_file(path: Path, what: str, *, overwrite: bool) -> None:
         raise ValueError(
             f"{path} is there already. Give another name with --output, or replace it with --overwrite."
         )
+    remove_dead(above, glob.escape(path.name))
 
 
 @contextmanager
@@ -34,7 +44,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
     If the writing fails, or the machine, what was there before stays as it was.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+    temporary = path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
         with temporary.open("xb") as file:
             yield file
@@ -44,14 +54,32 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    if hasattr(
-        os, "O_DIRECTORY"
-    ):  # the new name is on the disk when the folder is; Windows sees to it by itself
-        folder = os.open(path.absolute().parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    sync_folder(path.absolute().parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """See to it that the names in a folder are on the disk; Windows does by itself."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:  # some network file systems sync no folders
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(opened)
+
+
+def remove_dead(folder: Path, name: str = "*") -> int:
+    """Remove the temporary files that dead runs of this machine left of files of this name (a pattern); how many there were."""
+    removed = 0
+    for left in folder.glob(f".{name}.{_HOST}.*.*.part"):
+        pid = left.name.split(".")[-3]
+        if pid.isdecimal() and int(pid) != os.getpid() and not is_alive(int(pid)):
+            left.unlink(missing_ok=True)
+            removed += 1
+    return removed
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -59,6 +87,18 @@ def write_whole(path: Path, content: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def clause(words: object) -> str:
+    r"""Return somebody else's message as a part of a sentence of ours: on one line, without its full stop.
+
+    Examples
+    --------
+    >>> from badac.writing import clause
+    >>> clause("no such column: 'x'. \n")
+    "no such column: 'x'"
+    """
+    return " ".join(str(words).split()).rstrip(".")
 
 
 def plain(value: object) -> object:

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace badac {
@@ -23,5 +24,21 @@ struct CacheAligned {
 
 template <class T>
 using AlignedVector = std::vector<T, CacheAligned<T>>;
+
+// The same, of numbers that nobody has set yet: for what is too much to be set in one go without a look for Ctrl-C.
+template <class T>
+struct LeftAsItIs : CacheAligned<T> {
+    template <class U>
+    struct rebind {
+        using other = LeftAsItIs<U>;
+    };
+    template <class U>
+    void construct(U* p) { ::new (static_cast<void*>(p)) U; }
+    template <class U, class First, class... Rest>
+    void construct(U* p, First&& first, Rest&&... rest) { ::new (static_cast<void*>(p)) U(std::forward<First>(first), std::forward<Rest>(rest)...); }
+};
+
+template <class T>
+using UnsetVector = std::vector<T, LeftAsItIs<T>>;
 
 }  // namespace badac

@@ -20,10 +20,22 @@ using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cp
 using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
-// Shapes and types are checked in Python, with messages for people; here they are only made sure of.
+// Shapes and types are checked in Python, with messages for people; here they are made sure of, so that no call, however
+// wrong, reads or writes what is not its own.
 inline void require(bool holds, const char* what) {
     if (!holds) throw nb::value_error(what);
 }
+
+// A length that is kept as an int.
+inline int small(size_t length, const char* what) {
+    require(length < (size_t(1) << 31), what);
+    return int(length);
+}
+
+// An argument that is written to: an array of another type would be copied, and the result lost with the copy.
+inline auto written(const char* name) { return nb::arg(name).noconvert(); }
+
+inline void require_threads(int n_threads) { require(n_threads >= 1, "n_threads must be at least 1"); }
 
 inline bool interrupted() {
     nb::gil_scoped_acquire gil;
@@ -54,6 +66,7 @@ inline int64_t objects_per_block(double cost, int64_t group = 8) {
 // Run work(first, last) on blocks of objects. `worker()` makes the work, once a thread: what it holds is that thread's own.
 template <class Worker>
 void over_objects(int64_t n, int64_t per_block, int n_threads, const Worker& worker) {
+    require_threads(n_threads);
     without_gil([&] {
         Blocks blocks((n + per_block - 1) / per_block, interrupted);
         blocks.run(n_threads, [&](Blocks& queue) {

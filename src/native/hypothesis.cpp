@@ -30,13 +30,14 @@ void bind_hypothesis(nb::module_& m) {
            const Matrix& amplitude, const Places& chosen, const Places& first, const Places& second, int n_threads,
            const std::string& level) {
             WithoutArrays in{};
-            in.n = int64_t(shift.shape(0)), in.all = int(shift.shape(1)), in.sums_width = int(sums.shape(1));
-            in.columns = int(amplitude.shape(1)), in.size = int(chosen.shape(0));
-            const int rest = in.size - in.columns, entries = in.size * (in.size + 1) / 2;
+            in.n = int64_t(shift.shape(0)), in.all = small(shift.shape(1), "too many dimensions"), in.sums_width = small(sums.shape(1), "too many sums");
+            in.columns = small(amplitude.shape(1), "too many columns"), in.size = small(chosen.shape(0), "too many dimensions");
+            const int rest = in.size - in.columns;
             require(in.size >= 1 && in.size <= kMaxDeviation && rest >= 0, "1 to 96 dimensions, of which some are integrated");
+            const int entries = in.size * (in.size + 1) / 2;
             require(int64_t(sums.shape(0)) == in.n, "sums do not fit shift");
             require(int64_t(offset.shape(0)) == in.n && int64_t(amplitude.shape(0)) == in.n, "offset or amplitude does not fit shift");
-            require(int(first.shape(0)) == entries && int(second.shape(0)) == entries, "first or second does not fit chosen");
+            require(int64_t(first.shape(0)) == entries && int64_t(second.shape(0)) == entries, "first or second does not fit chosen");
             for (int a = 0; a < in.size; ++a) require(chosen.data()[a] >= 0 && chosen.data()[a] < in.all, "chosen is out of range");
             for (int e = 0; e < entries; ++e)
                 require(first.data()[e] >= 0 && first.data()[e] < in.sums_width && second.data()[e] >= -1 && second.data()[e] < in.sums_width,
@@ -63,7 +64,7 @@ void bind_hypothesis(nb::module_& m) {
                 };
             });
         },
-        "out_precision"_a, "out_shift"_a, "out_offset"_a, "sums"_a, "shift"_a, "offset"_a, "amplitude"_a, "chosen"_a, "first"_a,
+        written("out_precision"), written("out_shift"), written("out_offset"), "sums"_a, "shift"_a, "offset"_a, "amplitude"_a, "chosen"_a, "first"_a,
         "second"_a, "n_threads"_a, "level"_a);
 
     m.def(
@@ -72,25 +73,28 @@ void bind_hypothesis(nb::module_& m) {
            const Rows& which, const Matrix& component_precision, const Matrix& component_shift, const Places& first, const Places& length,
            const Indices& begin, const Vector& height, double shrink, int n_threads, const std::string& level) {
             BumpArrays in{};
-            in.n = int64_t(weight.shape(0)), in.m = int(weight.shape(1)), in.r = int(factors.shape(1)), in.p = in.r * (in.r + 1) / 2;
-            in.asked = int(which.shape(1)), in.bumps = int(first.shape(0));
+            in.n = int64_t(weight.shape(0)), in.m = small(weight.shape(1), "too many points");
+            in.r = small(factors.shape(1), "too many dimensions"), in.asked = small(which.shape(1), "too many components");
+            in.bumps = small(first.shape(0), "too many bumps");
             const int64_t k = int64_t(component_shift.shape(0));
             require(in.r >= 1 && in.r <= kMaxBumpRank && in.asked >= 1 && in.asked <= kMaxAsked, "too many dimensions or components");
-            require(int64_t(scaled.shape(0)) == in.n && int(scaled.shape(1)) == in.m && int(factors.shape(0)) == in.m,
+            in.p = in.r * (in.r + 1) / 2;
+            require(int64_t(scaled.shape(0)) == in.n && int64_t(scaled.shape(1)) == in.m && int64_t(factors.shape(0)) == in.m,
                     "scaled or factors do not fit weight");
-            require(int64_t(precision.shape(0)) == in.n && int(precision.shape(1)) == in.p && int64_t(shift.shape(0)) == in.n &&
-                        int(shift.shape(1)) == in.r,
+            require(int64_t(precision.shape(0)) == in.n && int64_t(precision.shape(1)) == in.p && int64_t(shift.shape(0)) == in.n &&
+                        int64_t(shift.shape(1)) == in.r,
                     "precision or shift does not fit");
-            require(int64_t(component_precision.shape(0)) == k && int(component_precision.shape(1)) == in.p &&
-                        int(component_shift.shape(1)) == in.r && int64_t(which.shape(0)) == in.n,
+            require(int64_t(component_precision.shape(0)) == k && int64_t(component_precision.shape(1)) == in.p &&
+                        int64_t(component_shift.shape(1)) == in.r && int64_t(which.shape(0)) == in.n,
                     "the components do not fit");
             for (size_t e = 0; e < which.size(); ++e) require(which.data()[e] >= 0 && which.data()[e] < k, "which is out of range");
-            require(int(length.shape(0)) == in.bumps && int(begin.shape(0)) == in.bumps, "length or begin does not fit first");
+            require(int64_t(length.shape(0)) == in.bumps && int64_t(begin.shape(0)) == in.bumps, "length or begin does not fit first");
+            // Differences, which do not overflow as sums would.
             for (int b = 0; b < in.bumps; ++b)
-                require(first.data()[b] >= 0 && length.data()[b] >= 0 && first.data()[b] + length.data()[b] <= in.m && begin.data()[b] >= 0 &&
-                            begin.data()[b] + length.data()[b] <= int64_t(height.shape(0)),
+                require(first.data()[b] >= 0 && length.data()[b] >= 0 && first.data()[b] <= in.m && length.data()[b] <= in.m - first.data()[b] &&
+                            begin.data()[b] >= 0 && begin.data()[b] <= int64_t(height.shape(0)) - length.data()[b],
                         "a bump is out of range");
-            require(out.size() == size_t(in.n) * in.asked * (shrink > 0.0 ? 1 : in.bumps), "out does not fit");
+            require(out.size() == size_t(in.n) * size_t(in.asked) * size_t(shrink > 0.0 ? 1 : in.bumps), "out does not fit");
             in.weight = weight.data(), in.scaled = scaled.data(), in.factors = factors.data();
             in.precision = precision.data(), in.shift = shift.data(), in.which = which.data();
             in.component_precision = component_precision.data(), in.component_shift = component_shift.data();
@@ -105,7 +109,7 @@ void bind_hypothesis(nb::module_& m) {
                 };
             });
         },
-        "out"_a, "weight"_a, "scaled"_a, "factors"_a, "precision"_a, "shift"_a, "which"_a, "component_precision"_a, "component_shift"_a,
+        written("out"), "weight"_a, "scaled"_a, "factors"_a, "precision"_a, "shift"_a, "which"_a, "component_precision"_a, "component_shift"_a,
         "first"_a, "length"_a, "begin"_a, "height"_a, "shrink"_a, "n_threads"_a, "level"_a);
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "heed.hpp"
 #include "vmath.hpp"
 
 namespace badac {
@@ -112,15 +113,18 @@ void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratc
     VecD M[kMaxAsked][kPacked], x[kRank], inverse[kMaxAsked][kRank], mean[kRank], product[kRank], solved[kRank];
     VecD* weight = reinterpret_cast<VecD*>(scratch);
     VecD *scaled = weight + m, *pulled = scaled + m, *itself = pulled + in.asked * m, *squared = itself + in.bumps;
+    Attention attention;
     for (int64_t start = first; start < last; start += L) {
         int64_t rows[L];
         lane_rows(start, last, rows);
+        attention.spent(4 * m);
         for (int j = 0; j < m; ++j) weight[j] = gather(in.weight, m, rows, j), scaled[j] = gather(in.scaled, m, rows, j);
         for (int c = 0; c < in.asked; ++c) {
             int64_t own[L];
             for (int lane = 0; lane < L; ++lane) own[lane] = in.which[rows[lane] * in.asked + c];
             for (int e = 0; e < in.p; ++e) M[c][e] = gather(in.precision, in.p, rows, e) + gather(in.component_precision, in.p, own, e);
             for (int a = 0; a < r; ++a) x[a] = gather(in.shift, r, rows, a) + gather(in.component_shift, r, own, a);
+            attention.spent(int64_t(r) * in.p + int64_t(m) * (r + 1));
             decompose(M[c], x, inverse[c], r);
             const VecD* row = M[c] + in.p;
             for (int a = r - 1; a >= 0; --a) {
@@ -137,6 +141,7 @@ void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratc
         VecD most = zero;
         for (int b = 0; b < in.bumps; ++b) {
             const double* height = in.height + in.begin[b];
+            attention.spent(in.length[b] + 1);
             VecD sum = zero;
             for (int j = 0; j < in.length[b]; ++j) sum = fma(broadcast<VecD>(height[j] * height[j]), weight[in.first[b] + j], sum);
             itself[b] = sum;
@@ -147,6 +152,7 @@ void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratc
         for (int b = 0; b < in.bumps; ++b) {
             const double* height = in.height + in.begin[b];
             const int begin = in.first[b], length = in.length[b];
+            attention.spent(int64_t(length) * (r + in.asked) + int64_t(in.asked) * (in.p + 20));
             for (int a = 0; a < r; ++a) product[a] = zero;
             for (int j = 0; j < length; ++j) {
                 const VecD seen = broadcast<VecD>(height[j]) * weight[begin + j];
@@ -175,7 +181,7 @@ void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratc
             }
         }
         if (in.shrink > 0.0)
-            for (int c = 0; c < in.asked; ++c) average(in, squared + c * in.bumps, start, last, c);
+            for (int c = 0; c < in.asked; ++c) attention.spent(10 * int64_t(in.bumps)), average(in, squared + c * in.bumps, start, last, c);
     }
 }
 

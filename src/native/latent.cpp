@@ -21,13 +21,13 @@ constexpr Levels<LatentKernels> kLevels = BADAC_LEVELS(latent_kernels);
 
 LatentArrays arrays(const Matrix& precision, const Matrix& shift, const Matrix& component_precision, const Matrix& component_shift) {
     LatentArrays in{};
-    in.n = int64_t(shift.shape(0)), in.k = int64_t(component_shift.shape(0)), in.r = int(shift.shape(1));
-    in.p = in.r * (in.r + 1) / 2;
+    in.n = int64_t(shift.shape(0)), in.k = int64_t(component_shift.shape(0)), in.r = small(shift.shape(1), "too many dimensions");
     require(in.r >= 1 && in.r <= kMaxRank, "the latent kernels work in 1 to 48 dimensions");
+    in.p = in.r * (in.r + 1) / 2;
     require(in.k >= 1, "there must be a component");
-    require(int64_t(precision.shape(0)) == in.n && int(precision.shape(1)) == in.p, "precision does not fit shift");
-    require(int(component_shift.shape(1)) == in.r, "component_shift does not fit shift");
-    require(int64_t(component_precision.shape(0)) == in.k && int(component_precision.shape(1)) == in.p,
+    require(int64_t(precision.shape(0)) == in.n && int64_t(precision.shape(1)) == in.p, "precision does not fit shift");
+    require(int64_t(component_shift.shape(1)) == in.r, "component_shift does not fit shift");
+    require(int64_t(component_precision.shape(0)) == in.k && int64_t(component_precision.shape(1)) == in.p,
             "component_precision does not fit component_shift");
     in.precision = precision.data(), in.shift = shift.data();
     in.component_precision = component_precision.data(), in.component_shift = component_shift.data();
@@ -71,7 +71,8 @@ void em_step(const LatentArrays& in, StepArrays step, const LatentKernels& kerne
     n_threads = int(std::min<int64_t>(n_threads, all));
     const int64_t fits = (n_threads > 1 ? n_threads * kStretchBytes : kShortStretchBytes) / (8 * (row + in.k) * per_block);
     const int64_t blocks = std::clamp<int64_t>(fits, 1, std::max<int64_t>(1, all)), stretch = blocks * per_block;
-    AlignedVector<double> objects(size_t(stretch * row)), shares(size_t(stretch * in.k)), vectors(size_t(in.k * width * lanes));
+    AlignedVector<double> objects(size_t(stretch * row)), shares(size_t(stretch * in.k));
+    UnsetVector<double> vectors(size_t(in.k * width * lanes));  // set to zero component by component
     step.objects = objects.data(), step.shares = shares.data(), step.sums = vectors.data();
     const int64_t tasks = blocks + in.k, stretches = (all + blocks - 1) / blocks;
     Blocks queue_of_all(stretches * tasks, interrupted);
@@ -87,6 +88,7 @@ void em_step(const LatentArrays& in, StepArrays step, const LatentKernels& kerne
                 if (first < end) kernels.step_shares(in, mine, first, std::min(end, first + per_block));
             } else {
                 queue.wait_for(before + blocks);
+                if (mine.origin == 0) std::fill_n(mine.sums + (at - blocks) * width * lanes, width * lanes, 0.0);
                 for (int64_t first = mine.origin; first < end; first += per_block) {
                     queue.check();
                     kernels.step_sums(in, mine, at - blocks, first, std::min(end, first + per_block));
@@ -95,8 +97,12 @@ void em_step(const LatentArrays& in, StepArrays step, const LatentKernels& kerne
             queue.finished();
         }
     });
-    for (int64_t e = 0; e < in.k * width; ++e)
+    if (stretches == 0) return;  // no objects: nothing was added up
+    Poll poll(interrupted);
+    for (int64_t e = 0; e < in.k * width; ++e) {
+        poll.spent(lanes);
         for (int64_t lane = 0; lane < lanes; ++lane) sums[e] += vectors[size_t(e * lanes + lane)];
+    }
 }
 
 }  // namespace
@@ -114,7 +120,7 @@ void bind_latent(nb::module_& m) {
             in_blocks(in.n, double(in.k) * match_cost(in), n_threads,
                       [&](int64_t first, int64_t last) { kernels.log_match(in, first, last, out.data()); });
         },
-        "out"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "n_threads"_a, "level"_a);
+        written("out"), "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "n_threads"_a, "level"_a);
 
     m.def(
         "latent_log_evidence",
@@ -126,7 +132,7 @@ void bind_latent(nb::module_& m) {
             in_blocks(in.n, double(in.k) * match_cost(in), n_threads, in.k * kernels.lanes,
                       [&](int64_t first, int64_t last, double* scratch) { kernels.log_evidence(in, first, last, scratch, out.data()); });
         },
-        "out"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "n_threads"_a, "level"_a);
+        written("out"), "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "n_threads"_a, "level"_a);
 
     m.def(
         "latent_posterior",
@@ -140,7 +146,7 @@ void bind_latent(nb::module_& m) {
                 kernels.posterior(in, first, last, covariance.data(), mean.data(), log_det.data());
             });
         },
-        "covariance"_a, "mean"_a, "log_det"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "n_threads"_a,
+        written("covariance"), written("mean"), written("log_det"), "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "n_threads"_a,
         "level"_a);
 
     m.def(
@@ -156,9 +162,10 @@ void bind_latent(nb::module_& m) {
             const LatentKernels& kernels = choose(kLevels, level);
             StepArrays step{};
             step.refresh = refresh, step.threshold = threshold, step.near = near.data(), step.evidence = evidence.data();
+            require_threads(n_threads);
             without_gil([&] { em_step(in, step, kernels, n_threads, sums.data()); });
         },
-        "evidence"_a, "sums"_a, "near"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a,
+        written("evidence"), written("sums"), written("near"), "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a,
         "refresh"_a, "threshold"_a, "n_threads"_a, "level"_a);
 
     m.def(
@@ -174,7 +181,7 @@ void bind_latent(nb::module_& m) {
                           kernels.left_out(in, means.data(), count.data(), first, last, scratch, evidence.data());
                       });
         },
-        "evidence"_a, "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "means"_a, "count"_a,
+        written("evidence"), "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "means"_a, "count"_a,
         "n_threads"_a, "level"_a);
 
     m.def(
@@ -191,7 +198,7 @@ void bind_latent(nb::module_& m) {
                                  offset.data()};
             in_blocks(n, 20.0 * double(points), n_threads, [&](int64_t first, int64_t last) { kernels.weigh(in, first, last); });
         },
-        "weight"_a, "scaled"_a, "offset"_a, "values"_a, "sigma"_a, "mean"_a, "psi"_a, "n_threads"_a, "level"_a);
+        written("weight"), written("scaled"), written("offset"), "values"_a, "sigma"_a, "mean"_a, "psi"_a, "n_threads"_a, "level"_a);
 }
 
 }  // namespace badac

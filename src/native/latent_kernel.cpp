@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "heed.hpp"
 #include "latent_lanes.hpp"
 
 namespace badac {
@@ -17,6 +18,9 @@ BADAC_INLINE void meet(const LatentArrays& in, int64_t k, const VecD* A, const V
     for (int e = 0; e < p; ++e) M[e] = A[e] + broadcast<VecD>(own[e]);
     for (int a = 0; a < r; ++a) x[a] = b[a] + broadcast<VecD>(pull[a]);
 }
+
+// Multiply-adds of one match; see latent.cpp.
+BADAC_INLINE int64_t cost_of_match(const LatentArrays& in) { return int64_t(in.r) * in.p / 3 + in.p + 20; }
 
 template <int RANK>
 BADAC_INLINE VecD match_of(const LatentArrays& in, int64_t k, const VecD* A, const VecD* b) {
@@ -56,10 +60,12 @@ struct Latent {
     static constexpr int kRank = RANK > 0 ? RANK : kMaxRank, kPacked = kRank * (kRank + 1) / 2;
 
     static void log_match(const LatentArrays& in, int64_t first, int64_t last, double* out) {
+        Attention attention;
         VecD A[kPacked], b[kRank];
         for (int64_t start = first; start < last; start += L) {
             bring<RANK>(in, start, last, A, b);
             for (int64_t k = 0; k < in.k; ++k) {
+                attention.spent(cost_of_match(in));
                 const VecD match = match_of<RANK>(in, k, A, b);
                 for (int lane = 0; lane < L && start + lane < last; ++lane) out[(start + lane) * in.k + k] = match[lane];
             }
@@ -67,10 +73,14 @@ struct Latent {
     }
 
     static void log_evidence(const LatentArrays& in, int64_t first, int64_t last, double* scratch, double* out) {
+        Attention attention;
         VecD A[kPacked], b[kRank];
         for (int64_t start = first; start < last; start += L) {
             bring<RANK>(in, start, last, A, b);
-            for (int64_t k = 0; k < in.k; ++k) store(scratch + k * L, match_of<RANK>(in, k, A, b));
+            for (int64_t k = 0; k < in.k; ++k) {
+                attention.spent(cost_of_match(in));
+                store(scratch + k * L, match_of<RANK>(in, k, A, b));
+            }
             const VecD evidence = normalise(scratch, in.k);
             for (int lane = 0; lane < L && start + lane < last; ++lane) out[start + lane] = evidence[lane];
         }
@@ -97,6 +107,7 @@ struct Latent {
         // What has a thousandth of the share that counts may have it after a few steps.
         const VecD few = broadcast<VecD>(1e-3) * broadcast<VecD>(step.threshold);
         VecD A[kPacked], b[kRank];
+        Attention attention;
         for (int64_t start = first; start < last; start += L) {
             const int64_t vector = (start - step.origin) / L;
             uint8_t* near = step.near + start / kGroup * in.k;
@@ -105,8 +116,10 @@ struct Latent {
             for (int e = 0; e < p; ++e) store(kept + e * L, A[e]);
             for (int a = 0; a < r; ++a) store(kept + (p + a) * L, b[a]);
             int64_t listed = 0;
-            for (int64_t k = 0; k < in.k; ++k)
+            for (int64_t k = 0; k < in.k; ++k) {
+                attention.spent(cost_of_match(in));
                 if (step.refresh || near[k]) store(shares + listed++ * L, match_of<RANK>(in, k, A, b));
+            }
             if (step.refresh && start % kGroup == 0)
                 for (int64_t k = 0; k < in.k; ++k) near[k] = 0;
             const VecD found = normalise(shares, listed);
@@ -161,10 +174,12 @@ struct Latent {
         const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
         const VecD one = broadcast<VecD>(1.0), zero = broadcast<VecD>(0.0), half = broadcast<VecD>(0.5);
         double* match = scratch + in.k * L;
+        Attention attention;
         VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], pulled[kRank], scatter[kRank * kRank], log_det;
         for (int64_t start = first; start < last; start += L) {
             bring<RANK>(in, start, last, A, b);
             for (int64_t k = 0; k < in.k; ++k) {
+                attention.spent(cost_of_match(in));
                 const VecD found = match_of<RANK>(in, k, A, b);
                 store(scratch + k * L, found), store(match + k * L, found);
             }
@@ -174,6 +189,7 @@ struct Latent {
                 VecD change = log_positive(larger(VecD(one - share / total), broadcast<VecD>(1e-3)));
                 const auto counts = greater(share, broadcast<VecD>(1e-2));
                 if (lanes_set(counts)) {
+                    attention.spent(6 * cost_of_match(in));
                     meet<RANK>(in, k, A, b, M, x);
                     invert<RANK>(M, x, r, m, log_det);
                     const double* own = in.component_precision + k * p;
@@ -258,7 +274,9 @@ void weigh(const PointArrays& in, int64_t first, int64_t last) {
     constexpr double kLog2Pi = 1.83787706640934548356;
     const int64_t m = in.m;
     const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0);
+    Attention attention;
     for (int64_t i = first; i < last; ++i) {
+        attention.spent(8 * m);
         VecD chi = zero, product = one, exponent = zero, count = zero;
         for (int64_t j = 0; j < m; j += L) {
             const int64_t at = i * m + j;

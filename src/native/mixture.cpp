@@ -11,6 +11,7 @@
 
 #include "aligned.hpp"
 #include "dispatch.hpp"
+#include "heed.hpp"
 #include "mixture_kernel.hpp"
 #include "pair_door.hpp"
 #include "pair_order.hpp"
@@ -21,7 +22,7 @@ namespace {
 constexpr double kHalfLog2Pi = 0.91893853320467274178, kLog2E = 1.44269504088896340736;
 // Curves this many nats below the best are left to single precision: 5e-5 of the sum each, known to a ten-thousandth.
 constexpr double kMatters = 10.0;
-constexpr int64_t kObjectsPerBlock = 16, kObjectsToSortFor = 64, kTilesPerCheck = 64;
+constexpr int64_t kObjectsPerBlock = 16, kObjectsToSortFor = 64;
 
 constexpr Levels<MixtureKernels> kLevels = BADAC_LEVELS(mixture_kernels);
 
@@ -70,7 +71,7 @@ struct Sorted {
         std::vector<double> out;
         out.reserve(rows.size() * columns.size());
         for (const int32_t row : rows) {
-            if (out.size() % (columns.size() * kCurvesPerPoll) == 0) poll.check();
+            poll.spent(int64_t(columns.size()));
             for (const int32_t column : columns) out.push_back(from[int64_t(row) * int64_t(columns.size()) + column]);
         }
         return out;
@@ -122,12 +123,12 @@ struct Packed {
         : n_tiles((in.k + tile_ - 1) / tile_), tile(tile_), centre(size_t(in.m), 0.0), unit(size_t(in.m)), least(size_t(in.m)) {
         std::vector<double> largest(size_t(in.m), 0.0), smallest(size_t(in.m), std::numeric_limits<double>::infinity());
         for (int64_t i = 0; i < in.k; ++i) {
-            if (i % kCurvesPerPoll == 0) poll.check();
+            poll.spent(in.m);
             for (int64_t j = 0; j < in.m; ++j) centre[j] += in.y[i * in.m + j];
         }
         for (double& middle : centre) middle /= double(in.k);
         for (int64_t i = 0; i < in.k; ++i) {
-            if (i % kCurvesPerPoll == 0) poll.check();
+            poll.spent(in.m);
             for (int64_t j = 0; j < in.m; ++j) {
                 const double sigma = in.y_sigma[in.y_sigma_shared ? j : i * in.m + j];
                 largest[j] = std::max({largest[j], std::fabs(in.y[i * in.m + j] - centre[j]), sigma});
@@ -157,8 +158,8 @@ struct Packed {
     }
 };
 
-double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, int64_t object, std::vector<float>& scores,
-                Blocks& queue) {
+double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, int64_t object, std::vector<float>& scores) {
+    Attention attention;
     const double* d = in.d + object * in.m;
     const double* d_sigma = in.d_sigma + (in.d_sigma_shared ? 0 : object * in.m);
     Careful careful;
@@ -216,7 +217,7 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     double best = lowest;
     scores.resize(size_t(packed.n_tiles * packed.tile));
     for (int64_t t = 0; t < packed.n_tiles; ++t) {
-        if (t % kTilesPerCheck == 0) queue.check();
+        attention.spent(4 * int64_t(points.size()) * n_components + 1);
         float* out = scores.data() + t * packed.tile;
         // Given up, whatever their weight: all of them together are less than 1e-8 of the sum.
         const double cut = std::isfinite(best) ? best - heaviest - given_up : -3e38;
@@ -238,11 +239,12 @@ double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& ke
     std::vector<double> exact;
     std::vector<double> rest;
     for (int64_t i = 0; i < in.k; ++i) {
-        if (i % kCurvesPerPoll == 0) queue.check();
+        attention.spent(1);
         const double w = weight(i);
         if (w == lowest) continue;
         const double guess = double(scores[size_t(i)]) + w;
         if (guess >= best - margin) {
+            attention.spent(20 * int64_t(points.size()) * n_components);
             exact.push_back(careful(in, kernels, pairs, i) + w);
             top = std::max(top, exact.back());
         } else if (guess > best - given_up) {
@@ -272,6 +274,7 @@ void bind_mixture(nb::module_& m) {
             in.object_factor.assign(object_factor.data(), object_factor.data() + n_components);
             in.curve_factor.assign(curve_factor.data(), curve_factor.data() + n_components);
             in.share.assign(share.data(), share.data() + n_components);
+            require_threads(n_threads);
             const Choice choice(in, log_weights, skip);
             const MixtureKernels& kernels = choose(kLevels, level);
             without_gil([&] {
@@ -283,11 +286,11 @@ void bind_mixture(nb::module_& m) {
                     std::vector<float> scores;
                     for (int64_t block; queue.next(block);)
                         for (int64_t i = block * kObjectsPerBlock; i < std::min(in.n, (block + 1) * kObjectsPerBlock); ++i)
-                            out.data()[i] = evidence(in, packed, kernels, i, scores, queue);
+                            out.data()[i] = evidence(in, packed, kernels, i, scores);
                 });
             });
         },
-        "out"_a, "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "object_factor"_a, "curve_factor"_a, "share"_a, "log_weights"_a.none(),
+        written("out"), "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "object_factor"_a, "curve_factor"_a, "share"_a, "log_weights"_a.none(),
         "skip"_a.none(), "n_threads"_a, "level"_a);
 }
 

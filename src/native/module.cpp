@@ -1,5 +1,5 @@
 // The compiled core of badac: arrays in, arrays out. Each kernel has a NumPy twin in badac/_kernels.
-// Shapes and types are checked in Python before they come here; here they are only made sure of.
+// Shapes and types are checked in Python before they come here, and made sure of here: no call, however wrong, may end the process.
 #include <chrono>
 #include <string>
 
@@ -67,6 +67,7 @@ NB_MODULE(_core, m) {
            int64_t curves_per_block, const std::string& level) {
             PairArrays in = with_extra(pair_arrays(d, d_sigma, y, y_sigma), extra);
             require(out.size() == size_t(in.n), "out does not fit d");
+            require_threads(n_threads);
             const Choice choice(in, log_weights, skip);
             const PairKernels& kernels = choose_pair_kernels(level);
             PairOptions options;
@@ -74,7 +75,7 @@ NB_MODULE(_core, m) {
             options.objects_per_block = objects_per_block, options.curves_per_block = curves_per_block;
             return run([&] { return pair_logsumexp(in, kernels, options, out.data()); });
         },
-        "out"_a, "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "extra_variance"_a, "log_weights"_a.none(), "skip"_a.none(), "n_threads"_a,
+        written("out"), "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "extra_variance"_a, "log_weights"_a.none(), "skip"_a.none(), "n_threads"_a,
         "screen"_a, "objects_per_block"_a, "curves_per_block"_a, "level"_a);
 
     m.def(
@@ -83,12 +84,13 @@ NB_MODULE(_core, m) {
            const std::string& level) {
             const PairArrays in = with_extra(pair_arrays(d, d_sigma, y, y_sigma), extra);
             require(out.size() == size_t(in.n * in.k), "out does not fit d and y");
+            require_threads(n_threads);
             const PairKernels& kernels = choose_pair_kernels(level);
             PairOptions options;
             options.n_threads = n_threads, options.interrupted = interrupted;
             return run([&] { return pair_log_match(in, kernels, options, out.data()); });
         },
-        "out"_a, "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "extra_variance"_a, "n_threads"_a, "level"_a);
+        written("out"), "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "extra_variance"_a, "n_threads"_a, "level"_a);
 
     // Nanoseconds per double of a multiply-add on this thread, the limit that benchmarks quote.
     m.def(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "heed.hpp"
 #include "pair_curves.hpp"
 #include "pair_objects.hpp"
 #include "pair_order.hpp"
@@ -130,20 +131,24 @@ class Worker {
         if (screened_.empty()) return;
         const float* tile = curves_->float_tiles();
         for (int64_t c = 0; c < count_; c += kernels_.tile_float, tile += curves_->float_tile_size())
-            for (const auto& [pack, view] : screened_)
+            for (const auto& [pack, view] : screened_) {
+                attention_.spent(pack->n_points * kernels_.tile_float);
                 kernels_.score_float[shared_][pack->n_objects - 1](view, tile,
                                                                    &float_.num[at(*pack, 0) + size_t(c)],
                                                                    &float_.den[at(*pack, 0) + size_t(c)], block_);
+            }
     }
     void score_double(Span<Pack> packs) {
         const bool any = std::any_of(packs.begin(), packs.end(), [](const Pack& pack) { return pack.mode == Mode::tiles; });
         const double* tile = any ? curves_->tiles() : nullptr;
         for (int64_t c = 0; any && c < count_; c += kernels_.tile_double, tile += curves_->tile_size())
             for (const Pack& pack : packs)
-                if (pack.mode == Mode::tiles)
+                if (pack.mode == Mode::tiles) {
+                    attention_.spent(pack.n_points * kernels_.tile_double);
                     kernels_.score_double[shared_][pack.n_objects - 1](objects_.in_double(pack), tile,
                                                                        &double_.num[at(pack, 0) + size_t(c)],
                                                                        &double_.den[at(pack, 0) + size_t(c)], block_);
+                }
         for (const Pack& pack : packs) {
             for (int o = 0; o < pack.n_objects; ++o) {
                 if (pack.mode == Mode::rows) {
@@ -160,6 +165,7 @@ class Worker {
     void score_carefully(const Pack& pack, int which) {
         const int64_t object = objects_.evidence[size_t(pack.first + which)].object;
         for (int64_t c = 0; c < count_; ++c) {
+            attention_.spent(50 * in_.m);  // a hypotenuse and a logarithm a point
             const int64_t curve = order_.curve(first_ + c);
             const bool counts = skipped(object) != c && !(in_.log_weights && in_.log_weights[curve] == -kInfinity);
             double_.num[at(pack, which) + size_t(c)] = counts ? -2.0 * careful_log_match(in_, object, curve) : kInfinity;
@@ -308,6 +314,7 @@ class Worker {
     int64_t block_, first_ = 0, count_ = 0;
     int shared_, origin_ = 0;  // origin_: the first object of the packs at hand
     double log_k_;
+    Attention attention_;
     PackedObjects objects_;
     PackedCurves* curves_ = nullptr;
     std::unique_ptr<PackedCurves> scratch_;
@@ -329,7 +336,7 @@ int64_t curves_per_block(const PairArrays& in, const PairOptions& options) {
     return round_up(std::min(size, in.k), kWidestTile);
 }
 int64_t objects_per_block(const PairArrays& in, const PairOptions& options) {
-    if (options.objects_per_block > 0) return options.objects_per_block;
+    if (options.objects_per_block > 0) return std::min(options.objects_per_block, in.n);
     const int64_t fits = std::max<int64_t>(1, kObjectBytes / (56 * in.m));
     return std::min(fits, std::clamp<int64_t>((in.n + 15) / 16, 64, 512));
 }

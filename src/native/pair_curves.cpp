@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "heed.hpp"
+
 #if defined(__GNUC__) || defined(__clang__)
 #define BADAC_RESTRICT __restrict__
 #else
@@ -22,7 +24,9 @@ void PackedCurves::pack(int64_t first, int64_t count) {
     // Plain pointers: the compiler cannot know that a row is not one of the vectors of `units_`.
     const double *const down = units_.down.data(), *const extra = units_.extra.data();
     const int64_t m = in_.m;
+    Attention attention;
     for (int64_t c = 0; c < count; ++c) {
+        attention.spent(parts_ * m);
         const int64_t curve = order_.curve(first + c);
         const double *y = in_.y + curve * m, *s = in_.y_sigma + curve * m;
         double* BADAC_RESTRICT row = rows_.data() + c * parts_ * units_.padded;
@@ -40,7 +44,9 @@ void PackedCurves::transpose(AlignedVector<T>& tiles, int64_t width, const Value
     tiles.resize(size_t(n_tiles * width * parts_ * in_.m));
     T* BADAC_RESTRICT out = tiles.data();
     const int64_t m = in_.m, padded = units_.padded;
+    Attention attention;
     for (int64_t t = 0; t < n_tiles; ++t) {
+        attention.spent(parts_ * m * width);
         const double* row[kWidestTile];
         for (int64_t c = 0; c < width; ++c)
             row[c] = rows_.data() + std::min(t * width + c, count_ - 1) * parts_ * units_.padded;

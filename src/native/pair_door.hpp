@@ -8,7 +8,8 @@ namespace badac {
 inline PairArrays pair_arrays(const Matrix& d, const Matrix& d_sigma, const Matrix& y, const Matrix& y_sigma) {
     PairArrays in{};
     in.n = int64_t(d.shape(0)), in.k = int64_t(y.shape(0)), in.m = int64_t(d.shape(1));
-    require(in.k >= 1 && int64_t(y.shape(1)) == in.m && in.m < (int64_t(1) << 24), "y does not fit d");
+    require(in.m >= 1 && in.m < (int64_t(1) << 24), "d must have 1 to 2^24 - 1 points");
+    require(in.k >= 1 && int64_t(y.shape(1)) == in.m, "y does not fit d");
     require(int64_t(d_sigma.shape(1)) == in.m && (int64_t(d_sigma.shape(0)) == in.n || d_sigma.shape(0) == 1), "d_sigma does not fit d");
     require(int64_t(y_sigma.shape(1)) == in.m && (int64_t(y_sigma.shape(0)) == in.k || y_sigma.shape(0) == 1), "y_sigma does not fit y");
     in.d = d.data(), in.d_sigma = d_sigma.data(), in.d_sigma_shared = d_sigma.shape(0) == 1;
@@ -30,6 +31,7 @@ struct Choice {
         if (!left_out.is_none()) {
             skip = nb::cast<Indices>(left_out);
             require(int64_t(skip.shape(0)) == in.n, "skip does not fit d");
+            for (int64_t i = 0; i < in.n; ++i) require(skip.data()[i] >= -1 && skip.data()[i] < in.k, "skip is out of range");
             in.skip = skip.data();
         }
     }

@@ -150,6 +150,7 @@ void PackedObjects::add_pack(int n_objects, const int64_t* objects) {
     pack.n_points = int(point_.size() - last_point_);
     pack.complete = pack.n_points == in_.m;
     const int32_t* point = point_.data() + pack.point;
+    attention_.spent(60 * int64_t(pack.n_points));
 
     // Two objects go together only if both are safe; else each one alone.
     const bool safe = range_of(objects[0], point, pack.n_points, range_);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "heed.hpp"
 #include "pair_units.hpp"
 
 namespace badac {
@@ -71,6 +72,7 @@ class PackedObjects {
     const PairArrays& in_;
     const Units& units_;
     bool screen_;
+    Attention attention_;
     std::vector<uint64_t> observed_;  // bits, (objects, words)
     std::vector<int64_t> order_;
     std::vector<int32_t> point_, group_end_;

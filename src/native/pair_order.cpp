@@ -12,14 +12,16 @@ constexpr int64_t kRowsForDirections = 256;
 
 class Directions {
   public:
-    Directions(const PairArrays& in, const Units& units) : in_(in), units_(units), mean_(size_t(in.m), 0.0), basis_(size_t(kDirections * in.m)) {
+    Directions(const PairArrays& in, const Units& units, Poll& poll) : in_(in), units_(units), mean_(size_t(in.m), 0.0), basis_(size_t(kDirections * in.m)) {
         const int64_t rows = std::min(in.k, kRowsForDirections), step = in.k / rows;
         std::vector<double> sample(size_t(rows * in.m));
-        for (int64_t r = 0; r < rows; ++r)
+        for (int64_t r = 0; r < rows; ++r) {
+            poll.spent(in.m);
             for (int64_t j = 0; j < in.m; ++j) {
                 sample[size_t(r * in.m + j)] = value(r * step, j);
                 mean_[size_t(j)] += sample[size_t(r * in.m + j)] / double(rows);
             }
+        }
         for (int64_t r = 0; r < rows; ++r)
             for (int64_t j = 0; j < in.m; ++j) sample[size_t(r * in.m + j)] -= mean_[size_t(j)];
         // Orthogonal iteration, begun from rows of the sample.
@@ -31,6 +33,7 @@ class Directions {
             std::fill(next.begin(), next.end(), 0.0);
             for (int64_t r = 0; r < rows; ++r)
                 for (int v = 0; v < kDirections; ++v) {
+                    poll.spent(2 * in.m);
                     const double* row = &sample[size_t(r * in.m)];
                     const double along = dot(row, &basis_[size_t(v * in.m)]);
                     for (int64_t j = 0; j < in.m; ++j) next[size_t(v * in.m + j)] += along * row[j];
@@ -104,10 +107,10 @@ void cut(int32_t* begin, int32_t* end, const std::vector<float>& along, int64_t 
 
 std::vector<int32_t> similar_together(const PairArrays& in, const Units& units, int64_t n_sample, int64_t leaf, Poll& poll) {
     if (in.k < 4 * std::max(n_sample, leaf) || in.k > INT32_MAX) return {};
-    const Directions directions(in, units);
+    const Directions directions(in, units, poll);
     std::vector<float> along(size_t(in.k * kDirections));
     for (int64_t c = 0; c < in.k; ++c) {
-        if (c % kCurvesPerPoll == 0) poll.check();
+        poll.spent(kDirections * in.m);
         directions.project(c, &along[size_t(c * kDirections)]);
     }
     std::vector<int32_t> sorted(size_t(in.k)), order;

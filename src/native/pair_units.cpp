@@ -37,7 +37,7 @@ Units::Units(const PairArrays& in, Poll& poll) : padded((in.m + kRowStep - 1) / 
     y_high.assign(m, -kInfinity);
     for (int64_t c = 0; c < in.k; ++c) {
         const double* y = in.y + c * in.m;
-        if (c % kCurvesPerPoll == 0) poll.check();
+        poll.spent(in.m);
         for (size_t j = 0; j < m; ++j) {
             y_low[j] = y[j] < y_low[j] ? y[j] : y_low[j];
             y_high[j] = y[j] > y_high[j] ? y[j] : y_high[j];
@@ -45,7 +45,7 @@ Units::Units(const PairArrays& in, Poll& poll) : padded((in.m + kRowStep - 1) / 
     }
     for (int64_t c = 0; c < (in.y_sigma_shared ? 1 : in.k); ++c) {
         const double* s = in.y_sigma + c * in.m;
-        if (c % kCurvesPerPoll == 0) poll.check();
+        poll.spent(in.m);
         for (size_t j = 0; j < m; ++j) {
             const double size = std::fabs(s[j]);
             s_low[j] = size < s_low[j] ? size : s_low[j];
@@ -56,6 +56,7 @@ Units::Units(const PairArrays& in, Poll& poll) : padded((in.m + kRowStep - 1) / 
     for (auto* column : {&down, &extra, &b_low, &b_high, &centre, &narrow, &log2_narrow2, &reach}) column->resize(m);
     exponent.resize(m);
     for (size_t j = 0; j < m; ++j) {
+        poll.spent(8 * kSample);  // scattered over memory
         const double object_sigma = typical_sigma(in.d_sigma, in.d, in.d_sigma_shared, in.n, in.m, int64_t(j));
         const double curve_sigma = typical_sigma(in.y_sigma, in.y, in.y_sigma_shared, in.k, in.m, int64_t(j));
         double unit = std::hypot(std::hypot(object_sigma, curve_sigma), std::sqrt(in.extra[j]));

@@ -13,7 +13,6 @@
 
 namespace badac {
 
-constexpr int64_t kCurvesPerPoll = 256;  // between looks at the clock while all curves are gone through
 
 // log2 |x| from the bits, linear between powers of two: below by at most 0.0861, never above. Zero gives -1023, infinity 1024.
 inline double log2_below(double x) {

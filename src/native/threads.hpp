@@ -23,6 +23,13 @@ class Poll {
   public:
     explicit Poll(std::function<bool()> stop) : stop_(std::move(stop)), last_(Clock::now()) {}
 
+    // So many multiply-adds have been done since the last call; looks at the clock once a millisecond or so.
+    void spent(int64_t multiply_adds) {
+        if ((left_ -= multiply_adds) > 0) return;
+        left_ = kEvery;
+        check();
+    }
+
     // To be called every few milliseconds of work; throws `Interrupted` if the work should stop.
     void check() {
         const auto now = Clock::now();
@@ -33,8 +40,10 @@ class Poll {
 
   private:
     using Clock = std::chrono::steady_clock;
+    static constexpr int64_t kEvery = int64_t(1) << 20;
     std::function<bool()> stop_;
     Clock::time_point last_;
+    int64_t left_ = kEvery;
 };
 
 class Blocks {
@@ -70,6 +79,12 @@ class Blocks {
             check();
             lock.lock();
         }
+    }
+
+    // The blocks that this thread is at work on, or null; see heed.hpp.
+    static Blocks*& current() {
+        static thread_local Blocks* blocks = nullptr;
+        return blocks;
     }
 
     // Run `body(blocks)` on n_threads threads, this one included; the first exception is rethrown here.
@@ -120,11 +135,14 @@ class Blocks {
         changed_.notify_all();
     }
     void guarded(const std::function<void(Blocks&)>& body) {
+        Blocks* const before = current();
+        current() = this;
         try {
             body(*this);
         } catch (...) {
             keep(std::current_exception());
         }
+        current() = before;
     }
     void keep(std::exception_ptr failure) {
         std::lock_guard<std::mutex> lock(mutex_);

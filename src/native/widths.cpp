@@ -23,11 +23,11 @@ struct Model {
 
     Model(const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi, const Vector& share, const Vector& scale,
           int group) {
-        in.m = int64_t(residual.shape(1)), in.r = int(factors.shape(1)), in.n_widths = int(share.shape(0));
+        in.m = int64_t(residual.shape(1)), in.r = small(factors.shape(1), "too many factors"), in.n_widths = small(share.shape(0), "too many widths");
         require(sigma.shape(0) == residual.shape(0) && int64_t(sigma.shape(1)) == in.m, "sigma does not fit residual");
         require(int64_t(factors.shape(0)) == in.m && in.r >= 1 && in.r <= kWidthsMaxRank, "factors do not fit residual");
         require(int64_t(psi.shape(0)) == in.m, "psi does not fit residual");
-        require(in.n_widths >= 1 && in.n_widths <= kWidthsMaxWidths && int(scale.shape(0)) == in.n_widths, "scale does not fit share");
+        require(in.n_widths >= 1 && in.n_widths <= kWidthsMaxWidths && int64_t(scale.shape(0)) == in.n_widths, "scale does not fit share");
         in.padded = (in.m + group - 1) / group * group;
         const int r = in.r, p = r * (r + 1) / 2;
         factors_t.assign(size_t(r * in.padded), 0.0), products_t.assign(size_t(p * in.padded), 0.0);
@@ -68,6 +68,7 @@ void bind_widths(nb::module_& m) {
            const std::string& level) {
             const WidthsKernels& kernels = choose(kLevels, level);
             const Model model(residual, sigma, factors, psi, share, scale, kernels.group);
+            require(max_steps >= 1, "max_steps must be at least 1");
             require(weight.size() == residual.size() && squared.size() == residual.size(), "the results do not fit residual");
             const int64_t width = model.in.m;
             const double packed = 0.5 * model.in.r * (model.in.r + 1.0);
@@ -77,7 +78,7 @@ void bind_widths(nb::module_& m) {
                                   weight.data() + i * width, squared.data() + i * width);
             });
         },
-        "weight"_a, "squared"_a, "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "max_steps"_a, "tolerance"_a,
+        written("weight"), written("squared"), "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "max_steps"_a, "tolerance"_a,
         "n_threads"_a, "level"_a);
     m.def(
         "widths_log_likelihood",
@@ -94,7 +95,7 @@ void bind_widths(nb::module_& m) {
                                        count, work, out.data() + i * count);
             });
         },
-        "out"_a, "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "positions"_a, "n_threads"_a, "level"_a);
+        written("out"), "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "positions"_a, "n_threads"_a, "level"_a);
 }
 
 }  // namespace badac

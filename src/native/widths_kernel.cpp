@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "heed.hpp"
 #include "vmath.hpp"
 
 namespace badac {
@@ -52,7 +53,9 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
     const int r = in.r, p = r * (r + 1) / 2, S = in.n_widths, w = in.widest;
     double *value = work, *mask = value + N, *weight = mask + N, *squared = weight + N, *inverse = squared + N, *height = inverse + S * N,
            *rate = height + S * N;
+    Attention attention;
     for (int64_t j = 0; j < N; ++j) {
+        attention.spent(r + 40 * S);
         const bool observed = j < in.m && isfinite(sigma[j]);
         const double variance = observed ? sigma[j] * sigma[j] : 1.0, psi = j < in.m ? in.psi[j] : 1.0;
         value[j] = observed ? residual[j] : 0.0;
@@ -70,6 +73,7 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
     for (int a = 0; a < r; ++a) position[a] = 0.0;
     for (int step = 0; step < max_steps; ++step) {
         for (int64_t j = 0; j < N; j += L) {
+            attention.spent(20 * S);
             const VecD square = load<VecD>(squared + j);
             VecD sum = load<VecD>(height + w * N + j), weighed = sum * load<VecD>(inverse + w * N + j);
             for (int c = 0; c < S; ++c) {
@@ -81,6 +85,7 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
             store(weight + j, VecD(load<VecD>(mask + j) * weighed / sum));
         }
         for (int e = 0; e < p; ++e) {
+            attention.spent(N / L);
             const double* row = in.products_t + e * N;
             VecD sum[kVectors];
             for (int v = 0; v < kVectors; ++v) sum[v] = broadcast<VecD>(0.0);
@@ -94,6 +99,7 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
             for (int64_t j = 0; j < N; j += L) sum = fma(VecD(load<VecD>(weight + j) * load<VecD>(value + j)), load<VecD>(row + j), sum);
             b[a] = total(sum);
         }
+        attention.spent(r * p);
         invert(A, r);
         double change = 0.0;
         for (int a = 0; a < r; ++a) moved[a] = 0.0;
@@ -110,6 +116,7 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
             position[a] = moved[a];
         }
         for (int64_t j = 0; j < N; j += kGroup) {
+            attention.spent(kVectors * (r + p));
             VecD left[kVectors], spread[kVectors];
             for (int v = 0; v < kVectors; ++v) left[v] = load<VecD>(value + j + v * L), spread[v] = broadcast<VecD>(0.0);
             for (int a = 0; a < r; ++a) {
@@ -158,12 +165,14 @@ void log_likelihood(const WidthsModel& in, const double* residual, const double*
         for (int c = 0; c < S; ++c) at[2 * c + 1] /= top;
         highest += log(top) - kHalfLog2Pi;
     }
+    Attention attention;
     for (int64_t k = 0; k < padded; k += kDraws) {
         VecD sum[2], product[2], exponent[2];
         for (int v = 0; v < 2; ++v) sum[v] = exponent[v] = broadcast<VecD>(0.0), product[v] = broadcast<VecD>(1.0);
         int count = 0;
         for (int64_t j = 0; j < in.m; ++j) {
             if (!isfinite(sigma[j])) continue;
+            attention.spent(2 * r + 40 * S);
             const double *at = coefficient + 2 * j * S, *row = in.factors + j * r;
             VecD square[2], bracket[2];
             square[0] = square[1] = broadcast<VecD>(residual[j]);

@@ -122,7 +122,7 @@ def test_a_part_is_whole_or_absent(
 ) -> None:
     layout = Layout(features=tuple(f"y{j}" for j in range(6)))
     run = Run(layout, str(tmp_path))
-    monkeypatch.setattr("pyarrow.parquet.write_table", lambda table, path: (path.write_text("half"), 1 / 0))
+    monkeypatch.setattr("pyarrow.parquet.write_table", lambda table, file: (file.write(b"half"), 1 / 0))
     with pytest.raises(RuntimeError, match=r"partition 0 \(night-0"):
         judge_piece(trained, pieces(folder, layout)[0], run)
     assert list(tmp_path.glob("part-*")) == list(tmp_path.glob(".part-*")) == []

@@ -64,7 +64,7 @@ _BETWEEN_BANDS = 0.5
 _KNOTS = 20
 
 
-@registered("part")
+@registered("part", holds={"classes": "(k,)", "log_prior": "(k,) may be -inf", "span": "> 0"})
 @dataclass(frozen=True, eq=False)
 class AtPoints:
     """The known classes at any points.

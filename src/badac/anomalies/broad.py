@@ -15,7 +15,7 @@ from badac.data.measurements import Measurements
 from badac.registry import registered
 
 
-@registered("anomaly", "broad")
+@registered("anomaly", "broad", holds={"centre": "(m,)", "width": "(m,) > 0", "times": "> 0"})
 @dataclass(frozen=True, eq=False)
 class Broad:
     """A Gaussian of `times` the spread of all training objects at each point."""

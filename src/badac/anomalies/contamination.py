@@ -20,7 +20,9 @@ from badac.posterior import log_total
 from badac.registry import registered
 
 
-@registered("anomaly", "contamination")
+@registered(
+    "anomaly", "contamination", holds={"fraction": ">= 0, <= 1", "log_height": "may be nan, may be -inf"}
+)
 @dataclass(frozen=True)
 class Contamination:
     """A flat density, of the height at which `fraction` of the training objects would be flagged."""

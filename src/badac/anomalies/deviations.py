@@ -40,7 +40,7 @@ from badac.registry import registered
 from badac.threads import over_blocks
 
 
-@registered("anomaly", "auto")
+@registered("anomaly", "auto", holds={"hypotheses": "(h,)", "shares": "(h,) >= 0"})
 @dataclass(frozen=True, eq=False)
 class Deviations:
     """An average of hypotheses about what an anomaly is.

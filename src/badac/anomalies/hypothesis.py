@@ -37,7 +37,7 @@ _HOPELESS = 30.0
 NOISE_SHARE = 4.0
 
 
-@registered("part")
+@registered("part", holds={"variance": ">= 0", "centre": "(m,)", "scale": "(m,) >= 0"})
 @dataclass(frozen=True, eq=False)
 class Scales:
     """What the training objects tell all hypotheses: where the points lie, and how large things are.

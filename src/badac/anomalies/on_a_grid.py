@@ -48,7 +48,15 @@ _OBJECTS_PER_BLOCK = 1024
 _LEAST_SEEN = 0.5
 
 
-@registered("part")
+@registered(
+    "part",
+    holds={
+        "classes": "(k,)",
+        "log_prior": "(k,) may be -inf",
+        "rare": "(s,)",
+        "rare_log_prior": "(s,) may be -inf",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class OnGrid:
     """The known classes on the grid of the training objects.

@@ -21,7 +21,7 @@ from badac.registry import registered
 _SOFTEST_EDGE = 1e-3
 
 
-@registered("anomaly", "tophat")
+@registered("anomaly", "tophat", holds={"times": "> 0", "lower": "may be nan", "upper": "may be nan"})
 @dataclass(frozen=True)
 class TopHat:
     """A box of `times` the observed range, centred on it."""

@@ -49,7 +49,7 @@ _SHARES = (0.003, 0.01, 0.03, 0.1, 0.2)
 _WORTH = 3.0
 
 
-@registered("part")
+@registered("part", holds={"exponent": ">= 0", "uncertainty": "may be inf", "contaminated": ">= 0, <= 1"})
 @dataclass(frozen=True)
 class Coarsening:
     """The exponent of the evidence.

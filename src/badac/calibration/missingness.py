@@ -22,7 +22,7 @@ from badac.registry import registered
 _CLEARLY = 2.0
 
 
-@registered("part")
+@registered("part", holds={"share": "(_, _) >= 0, <= 1", "uncertainty": "may be inf"})
 @dataclass(frozen=True, eq=False)
 class Missingness:
     """What the gaps of an object say of its class.

@@ -50,7 +50,7 @@ _STRANGE = 0.1
 UNLIKE, BETWEEN = "unlike the members of its class", "between the classes"
 
 
-@registered("part")
+@registered("part", holds={"level": "(q,) sorted", "values": "(q, n)"})
 @dataclass(frozen=True, eq=False)
 class NullDistribution:
     """The empirical distribution of one number of known objects, at several noise levels.
@@ -102,7 +102,7 @@ def _continued(known: FloatArray, number: FloatArray) -> FloatArray:
     return np.where(number > edge, -np.log(share) + _SOFTNESS * np.log1p(above), surprise)
 
 
-@registered("part", version=2)
+@registered("part", version=2, holds={"unlike": "(k,)", "log_prior": "(k,) may be -inf", "scale": "(m,) > 0"})
 @dataclass(frozen=True, eq=False)
 class Nonconformity:
     """How little an object conforms to the known classes, and the null distributions that say what is normal.

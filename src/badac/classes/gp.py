@@ -45,7 +45,16 @@ WIDTHS = (
 _PRIOR_SHARE = (1.0, 0.02, 0.1, 0.02)
 
 
-@registered("class_model", "gp")
+@registered(
+    "class_model",
+    "gp",
+    holds={
+        "member_evidence": "may be -inf",
+        "period": "> 0, may be inf",
+        "n_knots": "> 0",
+        "log_shares": "may be -inf",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class GaussianProcess:
     """One Gaussian process per class.

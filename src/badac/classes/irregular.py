@@ -43,7 +43,15 @@ from badac.training import TrainingScales
 _BROAD_WIDTH = 3.0  # of a component as heavy as one member more: rare, not impossible
 
 
-@registered("class_model")
+@registered(
+    "class_model",
+    holds={
+        "member_evidence": "may be -inf",
+        "period": "> 0, may be inf",
+        "n_knots": "> 0",
+        "log_shares": "may be -inf",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class IrregularPopulation:
     """A population of curves at points of their own.

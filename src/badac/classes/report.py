@@ -9,7 +9,14 @@ from typing import Any
 from badac.registry import registered
 
 
-@registered("part")
+@registered(
+    "part",
+    holds={
+        "log_evidence": "may be nan, may be inf, may be -inf",
+        "gain": "may be nan, may be inf, may be -inf",
+        "standard_error": "may be nan, may be inf",
+    },
+)
 @dataclass(frozen=True)
 class Candidate:
     """A class model that was tried.

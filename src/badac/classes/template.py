@@ -32,7 +32,11 @@ from badac.registry import registered
 from badac.training import TrainingScales
 
 
-@registered("class_model", "template")
+@registered(
+    "class_model",
+    "template",
+    holds={"member_evidence": "may be -inf", "mean": "(m,)", "error": "(m,) >= 0", "width": "(m,) >= 0"},
+)
 @dataclass(frozen=True, eq=False)
 class Template:
     """A class as one curve with an error band.

@@ -1,16 +1,29 @@
 """The command line: one file a verb.
 
 Results go to standard output, progress and errors to standard error. Progress is shown on a terminal only; in a pipe nothing
-but the result is written. Exit codes: 0 done, 1 failed, 2 the command was wrong, 130 interrupted.
+but the result is written. Exit codes: 0 done, 1 failed, 2 the command was wrong, 130 interrupted (Ctrl-C), 143 told to end
+(SIGTERM); after both nothing half-written is left.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from typing import NoReturn
+
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as a queue or a container sends it before it kills: everything that Ctrl-C cleans up is cleaned up."""
 
 
 def main() -> None:
     """Run the command line (the entry point ``badac``)."""
+    # Until a verb begins there is nothing to clean up, and half-imported packages turn an interruption into errors of theirs.
+    _on(signal.SIGINT, lambda *_: _leave_at_once(INTERRUPTED))
+    _on(signal.SIGTERM, lambda *_: _leave_at_once(TERMINATED))
     try:
         from badac.cli.app import app
     except ModuleNotFoundError as missing:
@@ -21,4 +34,27 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(1)
-    app()
+    _on(signal.SIGINT, signal.default_int_handler)
+    _on(signal.SIGTERM, _terminate)
+    try:
+        app()
+    except KeyboardInterrupt as stopped:  # outside of a verb, where `speech.plainly` says it
+        _leave_at_once(TERMINATED if isinstance(stopped, Terminated) else INTERRUPTED)
+
+
+def _on(number: signal.Signals, handler: signal._HANDLER) -> None:
+    """Listen to a signal, unless whoever started us wants it unheard (nohup, a job in the background)."""
+    if signal.getsignal(number) is not signal.SIG_IGN:
+        signal.signal(number, handler)
+
+
+def _terminate(*_: object) -> NoReturn:
+    # Once is enough: a second one while things are being put away must not stop that.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Terminated
+
+
+def _leave_at_once(code: int) -> NoReturn:
+    word = b"\nTerminated.\n" if code == TERMINATED else b"\nInterrupted.\n"
+    os.write(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2, word)
+    os._exit(code)

@@ -19,7 +19,7 @@ from badac.cli.options import (
     Seed,
     read_labelled,
 )
-from badac.cli.speech import inform, plainly, print_json, step, to_stdout
+from badac.cli.speech import inform, plainly, print_json, printable, step, to_stdout
 from badac.cli.table_options import reads_tables
 from badac.writing import check_file
 
@@ -73,6 +73,7 @@ def fit(
             n_jobs=jobs,
             step=step,
         )
+        check_file(output, "the model", overwrite=overwrite)  # again: learning takes its time
         save(model, output)
         record = Record.of(model)
         assert record is not None
@@ -82,5 +83,5 @@ def fit(
             return
         console = to_stdout()
         for line in [*record.lines(), f"Score: {model.score_meaning_}"]:
-            console.print(line, highlight=False, soft_wrap=True)
+            console.print(printable(line), highlight=False, soft_wrap=True)
         inform(f"Model: {output}\nNext: badac rank {output} NEW")

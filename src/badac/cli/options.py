@@ -88,6 +88,17 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace earlier re
 OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace the output file, if there is one.")]
 
 
+def reserve(context: typer.Context, output: Path, *, overwrite: bool) -> None:
+    """Keep an output folder for this run until the verb ends; who is at work there already is named."""
+    from badac.job.folder import reserved
+
+    lock = context.with_resource(reserved(output, overwrite=overwrite))
+    if lock.stale is not None:
+        note(
+            f"An earlier run into {output} by {lock.stale} ended without cleaning up. Its lock was taken over."
+        )
+
+
 def say_what_is_not_used(context: typer.Context, *names: str) -> None:
     """Say which options about the training were given and have no effect, since a model has learned already."""
     given = [

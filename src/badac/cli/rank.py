@@ -21,10 +21,11 @@ from badac.cli.options import (
     is_model,
     load_model,
     read_labelled,
+    reserve,
     say_what_is_not_used,
     typed,
 )
-from badac.cli.speech import counting, inform, plainly, print_json, step, to_stdout, warn
+from badac.cli.speech import counting, inform, plainly, print_json, printable, step, to_stdout, warn
 from badac.cli.table_options import TRAINING_ONLY, reads_tables
 from badac.cli.workers import OnError, OnErrorChoice, Scheduler, Workers, keep_parts, rank_on_cluster
 
@@ -121,12 +122,10 @@ def rank(
     and --period then speak of the new table.
     """
     with plainly():
-        from badac.job import folder
-
         if not 0.0 < fdr < 1.0:
             raise typer.BadParameter(f"--fdr is a share between 0 and 1: got {fdr:g}.")
         command = typed(context)
-        folder.check_folder(output, overwrite=overwrite)
+        reserve(context, output, overwrite=overwrite)
         on_cluster = workers is not None or scheduler is not None
         _check_there(new, folder_too=on_cluster)
         if on_error is OnErrorChoice.report and not on_cluster:
@@ -142,7 +141,7 @@ def rank(
 
             settings = Settings(class_model, noise, anomaly_prior, seed, folds, diagnose)
             fitted = learn(training, settings, n_jobs=jobs, step=step)
-        from badac.job import RankOptions, rank_file, rows_in, write_results
+        from badac.job import RankOptions, output_folder, rank_file, rows_in, write_results
         from badac.job.record import layout_of
 
         layout = table.over(layout_of(fitted))
@@ -156,13 +155,16 @@ def rank(
                 fitted.prepare_pvalues()
             with counting(f"Ranking {new.name}", rows_in(new), "rows") as done:
                 found = rank_file(fitted, new, options, done=done, say=warn)
-        with folder.output_folder(output, overwrite=overwrite) as working, step("Writing the report"):
-            write_results(found, working, form.suffix, table=new, model=model if is_model(model) else None)
+        with output_folder(output, overwrite=overwrite) as working, step("Writing the report"):
+            stored = model if is_model(model) else None
+            about_files = write_results(found, working, form.suffix, table=new, model=stored)
         keep_parts(found, output)
         if as_json:
             print_json(found.summary() | {"folder": str(output)})
         else:
             _show(found)
+        for line in about_files:
+            warn(line)
         if not as_json:
             inform(f"Ranking: {output / f'ranking.{form.suffix}'}\nReport: {output / 'report.html'}")
             inform(f"Next: badac explain {output} --rank 1")
@@ -176,7 +178,7 @@ def _show(found: Found) -> None:
 
     console = to_stdout()
     inform(f"{found.source}: {found.recognised}.")
-    console.print(headline(found), highlight=False, soft_wrap=True)
+    console.print(printable(headline(found)), highlight=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     top = found.columns(stop=10)
     shown = ("rank", "object", "anomaly_proba", "pvalue", "class", "class_proba")
@@ -186,7 +188,7 @@ def _show(found: Found) -> None:
         cells = (top[name][row] for name in shown)
         table.add_row(
             *(
-                f"{cell:.3g}" if top[name].dtype.kind == "f" else str(cell)
+                f"{cell:.3g}" if top[name].dtype.kind == "f" else printable(str(cell))
                 for name, cell in zip(shown, cells, strict=True)
             )
         )

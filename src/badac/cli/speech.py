@@ -22,10 +22,11 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.status import Status
 from rich.text import Text
 
+from badac.cli import INTERRUPTED, TERMINATED, Terminated
 from badac.progress import duration, listening
-from badac.writing import plain
+from badac.writing import clause, plain
 
-FAILED, INTERRUPTED = 1, 130
+FAILED = 1
 LONG = 2.0
 """Seconds after which somebody who waits wonders."""
 
@@ -33,13 +34,23 @@ _QUIET: ContextVar[bool] = ContextVar("badac_quiet", default=False)
 
 
 def to_stdout() -> Console:
-    """Return the console for results; in a pipe it does not fold lines at an assumed width."""
-    return Console(width=None if sys.stdout.isatty() else 160)
+    """Return the console for results; in a pipe it does not fold lines at an assumed width.
+
+    Text is text: names come from tables, and brackets in them are no markup. What is printed has a style as `rich.text.Text`.
+    """
+    return Console(width=None if sys.stdout.isatty() else 160, markup=False, emoji=False)
 
 
 def to_stderr() -> Console:
     """Return the console for everything that is not the result."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def printable(words: str) -> str:
+    """Return text from anywhere so that a terminal only shows it: what would move the cursor or set colours is spelled out."""
+    return "".join(
+        one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode() for one in words
+    )
 
 
 @contextmanager
@@ -49,10 +60,12 @@ def plainly() -> Iterator[None]:
         yield
     except typer.Exit:  # a RuntimeError by descent, but the verb's own decision
         raise
-    except KeyboardInterrupt:
-        to_stderr().print("\nInterrupted.")
-        raise typer.Exit(INTERRUPTED) from None
-    except ModuleNotFoundError as missing:
+    except KeyboardInterrupt as stopped:
+        _stop(stopped)
+    except ImportError as missing:
+        _stop_if_interrupted(missing)
+        if not isinstance(missing, ModuleNotFoundError):
+            _fail(str(missing))
         _fail(
             f"the package {missing.name} is not installed: pip install 'badac[cli]' brings what the command line needs."
         )
@@ -64,27 +77,37 @@ def plainly() -> Iterator[None]:
         raise typer.Exit(FAILED) from None
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        _fail(f"{error.strerror or error}{where}. Nothing half-written was left behind.")
+        _fail(f"{clause(error.strerror or error)}{where}. Nothing half-written was left behind.")
     except (ValueError, RuntimeError) as error:
         _fail(str(error))
 
 
+def _stop(stopped: KeyboardInterrupt) -> None:
+    terminated = isinstance(stopped, Terminated)
+    to_stderr().print("\nTerminated." if terminated else "\nInterrupted.")
+    raise typer.Exit(TERMINATED if terminated else INTERRUPTED) from None
+
+
+def _stop_if_interrupted(error: BaseException | None) -> None:
+    """Some packages turn an interruption of their import into an ImportError of their own."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            _stop(error)
+        error = error.__cause__ or error.__context__
+
+
 def _fail(message: str) -> None:
-    to_stderr().print(f"[bold red]Error:[/] {_escaped(message)}", soft_wrap=True)
+    to_stderr().print(Text.assemble(("Error:", "bold red"), " ", printable(message)), soft_wrap=True)
     raise typer.Exit(FAILED) from None
-
-
-def _escaped(message: str) -> str:
-    return message.replace("[", r"\[")
 
 
 def progress(unit: str) -> Progress:
     """Return a progress bar on standard error, for a terminal only."""
     console = to_stderr()
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[done]}/{task.fields[of]} " + unit),
+        TextColumn("{task.fields[done]}/{task.fields[of]} " + unit, markup=False),
         TimeLeft(),
         console=console,
         transient=True,
@@ -94,8 +117,8 @@ def progress(unit: str) -> Progress:
 
 def note(words: str, *, warning: bool = False) -> None:
     """Say one line on standard error that is not the result."""
-    mark = "[yellow]Note:[/] " if warning else ""
-    to_stderr().print(mark + _escaped(words), soft_wrap=True)
+    mark = ("Note: ", "yellow") if warning else ""
+    to_stderr().print(Text.assemble(mark, printable(words)), soft_wrap=True)
 
 
 def warn(words: str) -> None:
@@ -127,9 +150,10 @@ def step(words: str) -> Iterator[None]:
     if _QUIET.get():
         return
     if console.is_terminal:
-        console.print(f"[green]✓[/] {_escaped(words)} [dim]({duration(seconds)})[/]")
+        took = (f" ({duration(seconds)})", "dim")
+        console.print(Text.assemble(("✓", "green"), " ", printable(words), took))
     elif seconds >= LONG:
-        console.print(_escaped(f"{words}: done after {duration(seconds)}"), soft_wrap=True)
+        console.print(printable(f"{words}: done after {duration(seconds)}"), soft_wrap=True)
 
 
 @contextmanager
@@ -140,7 +164,7 @@ def _stage(words: str) -> Iterator[None]:
         yield
     seconds = perf_counter() - start
     if seconds >= LONG and not _QUIET.get():
-        to_stderr().print(_escaped(f"  {words} ({duration(seconds)})"), style="dim", soft_wrap=True)
+        to_stderr().print(printable(f"  {words} ({duration(seconds)})"), style="dim", soft_wrap=True)
 
 
 @contextmanager
@@ -148,7 +172,7 @@ def counting(words: str, total: int, unit: str) -> Iterator[Callable[[int], None
     """Show on a terminal how many of about `total` are done and the time left; yields what to call with each number done."""
     bar = progress(unit)
     of = f"{total:,}" if total else "?"
-    task = bar.add_task(words, total=float(total) if total else None, done="0", of=of)
+    task = bar.add_task(printable(words), total=float(total) if total else None, done="0", of=of)
     done = 0
 
     def advance(n: int) -> None:
@@ -164,7 +188,7 @@ def counting(words: str, total: int, unit: str) -> Iterator[Callable[[int], None
         yield advance
     seconds = perf_counter() - start
     if seconds >= LONG and not _QUIET.get():
-        to_stderr().print(_escaped(f"{words}: {done:,} {unit}, {duration(seconds)}"), soft_wrap=True)
+        to_stderr().print(printable(f"{words}: {done:,} {unit}, {duration(seconds)}"), soft_wrap=True)
 
 
 @contextmanager
@@ -197,7 +221,7 @@ def _spinning(words: str) -> Iterator[None]:
         return
     if _SPINNERS:
         _SPINNERS[-1].stop()
-    status = console.status(_escaped(words))
+    status = console.status(Text(printable(words)))
     _SPINNERS.append(status)
     try:
         with status:
@@ -238,7 +262,7 @@ def tell(verb: str, found: Finding, figure: Path | None, *, as_json: bool) -> No
         return
     console = to_stdout()
     for line in found.lines():
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        console.print(printable(line), highlight=False, soft_wrap=True)
     if figure is not None:
         note(f"Figure: {figure}")
 

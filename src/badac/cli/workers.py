@@ -62,6 +62,7 @@ def rank_on_cluster(
     """Rank the objects of a file or folder on a cluster."""
     try:
         from badac.dask import cluster, rank_files
+        from badac.dask.files import is_private
         from badac.dask.pieces import files_of
     except ModuleNotFoundError as missing:
         raise ValueError(
@@ -71,6 +72,12 @@ def rank_on_cluster(
 
     rows = sum(rows_in(path) for path in files_of(new))
     where = f"the cluster at {scheduler}" if scheduler else f"{workers} processes"
+    if scheduler is None and not is_private():
+        note(
+            "Other users of this machine could send work to the processes that are started: their ports have no lock without "
+            "the package cryptography (pip install cryptography).",
+            warning=True,
+        )
     with ExitStack() as stack:
         with step(f"Starting {where}"):
             client = stack.enter_context(cluster(workers, scheduler))

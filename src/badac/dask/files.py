@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -25,9 +26,9 @@ from badac.dask.parts import (
     Run,
     judge_piece,
     list_bad_rows,
-    part_at,
     parts_folder,
     verdicts_in,
+    whole_parts,
 )
 from badac.dask.pieces import Piece, bad_rows, pieces
 from badac.data import Catalogue
@@ -35,9 +36,11 @@ from badac.data.rows import names_of
 from badac.estimators import BADACClassifier
 from badac.job.ranking import Found, RankOptions
 from badac.job.record import layout_of
+from badac.locks import locked
 from badac.partition import identity_of, lean
 from badac.ranking import Ranking
 from badac.verdicts import Verdicts
+from badac.writing import clause
 
 
 @contextmanager
@@ -50,6 +53,12 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         Number of worker processes on this machine, of one thread each.
     scheduler : str, optional
         Address of a running scheduler, such as ``tcp://10.0.0.1:8786``. Its workers need badac and must see the same files.
+
+    Notes
+    -----
+    What is started here listens on this machine alone (127.0.0.1), the dashboard too, and speaks TLS with a certificate that is
+    made for this run, so that other users of the machine cannot send it work. That needs the package ``cryptography``, which
+    the extra ``scale`` brings; without it the ports are open to them (`is_private`).
     """
     try:
         import distributed
@@ -62,7 +71,8 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
             client = distributed.Client(scheduler, timeout=10, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ValueError(
-                f"no scheduler answers at {scheduler!r}: {error}. Start one with `dask scheduler`, and give its address."
+                f"no scheduler answers at {scheduler!r}: {clause(error)}. Start one with `dask scheduler`, and give its "
+                "address."
             ) from error
         with client:
             if not client.scheduler_info()["workers"]:
@@ -79,12 +89,19 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
             host="127.0.0.1",
             # A port of its own: another cluster may run here.
             dashboard_address="127.0.0.1:0",
+            security=distributed.Security.temporary() if is_private() else None,
+            protocol="tls://" if is_private() else "tcp://",
             # Tornado's and the nannies' words about lost connections are no news to the user of a command.
             silence_logs=50,
         ) as local,
         distributed.Client(local, set_as_default=False) as client,
     ):
         yield client
+
+
+def is_private() -> bool:
+    """Whether a cluster that `cluster` starts is for its user alone."""
+    return find_spec("cryptography") is not None
 
 
 def rank_files(
@@ -120,9 +137,10 @@ def rank_files(
     start = perf_counter()
     found = pieces(path, layout)
     parts = parts_folder(model, found, layout, options.on_error, folder)
-    parts.mkdir(parents=True, exist_ok=True)
     run = Run(layout, str(parts), options.on_error, options.n_rows)
-    judged = _judge_all(lean(model), found, run, client, done)
+    with locked(folder):
+        parts.mkdir(parents=True, exist_ok=True)
+        judged, redone = _judge_all(lean(model), found, run, client, done)
     if not any(part.n_objects for part in judged):
         raise ValueError(f"no object of {path} could be judged. {judged[0].failure}")
     list_bad_rows(judged, found, run)
@@ -140,7 +158,7 @@ def rank_files(
     n_bad = sum(part.n_bad for part in judged)
     failed = [part.failure for part in judged if part.failure]
     rows = f"{n_bad} row{'s' if n_bad > 1 else ''}"
-    said = [f"{rows} could not be used: see {BAD_ROWS}"] if n_bad else []
+    said = [*redone, *([f"{rows} could not be used: see {BAD_ROWS}"] if n_bad else [])]
     if tally.n > len(top):
         said.append(f"the ranking holds the {len(top):,} strangest; all {tally.n:,} objects are in verdicts/")
     return Found(
@@ -163,11 +181,11 @@ def rank_files(
 
 def _judge_all(
     model: BADACClassifier, found: list[Piece], run: Run, client: Any, done: Callable[[int], None]
-) -> list[Part]:
-    """Judge the pieces that lack a part; stop at the first error, and leave what is finished."""
+) -> tuple[list[Part], list[str]]:
+    """Judge the pieces that lack a whole part; stop at the first error, and leave what is finished. Also what was redone."""
     from distributed import as_completed
 
-    judged = {piece.number: part for piece in found if (part := part_at(run.part(piece.number), piece))}
+    judged, redone = whole_parts(found, run)
     done(sum(part.n_objects for part in judged.values()))
     wanted = [piece for piece in found if piece.number not in judged]
     node = delayed(model, name=f"badac-ready-{identity_of(model)}", traverse=False)
@@ -182,7 +200,7 @@ def _judge_all(
             done(part.n_objects)
     finally:
         client.cancel(futures)
-    return [judged[piece.number] for piece in found]
+    return [judged[piece.number] for piece in found], redone
 
 
 def _called(frame: Any) -> dict[Any, int]:

@@ -1,6 +1,7 @@
 """The parts of a run: what is known of each piece of a survey once it is judged, in a file of its own.
 
-A worker writes the verdicts of a piece under a temporary name and renames the file: a part is whole or absent. The folder is
+A worker writes the verdicts of a piece under a temporary name and renames the file: a part is whole or absent. What a failing
+disk damaged all the same is found when a run is taken up again, and redone (`whole_parts`). The folder is
 named after model, data and settings, so parts of another run are never mixed in.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,21 @@ import numpy as np
 from badac.dask.pieces import Piece, bad_rows, refuse
 from badac.data import Layout
 from badac.data.files import needs
+from badac.data.spreadsheets import safe_frame
 from badac.estimators import BADACClassifier
 from badac.identity import identity
 from badac.job.ranking import Found, score_batch
+from badac.locks import locked
 from badac.partition import BadRows, identity_of
 from badac.verdicts import Verdicts
+from badac.writing import remove_dead, sync_folder, whole_file, write_whole
 
 BAD_ROWS = "bad_rows.csv"
 _KEY = b"badac"
+
+
+class DamagedPart(ValueError):
+    """A part's file that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -115,19 +122,53 @@ def _judge_piece(model: BADACClassifier, piece: Piece, run: Run) -> Part:
     if listed:
         table = pandas.DataFrame(listed, columns=["object", "row", "reason"])
         table.insert(0, "file", Path(piece.path).name)
-        _whole(run.bad(piece.number), lambda path: table.to_csv(path, index=False))
+        write_whole(run.bad(piece.number), safe_frame(table)[0].to_csv(index=False))
     part = Part(piece.number, sum(map(len, verdicts)), len(listed), recognised, tuple(notes))
     _write_part(verdicts, part, run.part(piece.number))
     return part
 
 
 def part_at(path: Path, piece: Piece) -> Part | None:
-    """Return what a part's file says of itself; None if there is none."""
+    """Return what a part's file says of itself; None if there is none.
+
+    A file that cannot be read (a disk that filled up, a machine that lost power) raises `DamagedPart`.
+    """
     if not path.exists():
         return None
     parquet = needs("pyarrow.parquet", "Parts")
-    kept = json.loads(parquet.read_schema(path).metadata[_KEY])
-    return Part(piece.number, kept["n_objects"], kept["n_bad"], kept["recognised"], tuple(kept["notes"]))
+    try:
+        with parquet.ParquetFile(path) as file:
+            kept = json.loads((file.schema_arrow.metadata or {})[_KEY])
+            part = Part(
+                piece.number, kept["n_objects"], kept["n_bad"], kept["recognised"], tuple(kept["notes"])
+            )
+            # Every byte: the footer alone says nothing about the columns before it.
+            rows = sum(len(batch) for batch in file.iter_batches()) if part.n_objects else 0
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedPart(f"{path.name} is damaged ({error})") from error
+    if rows != part.n_objects:
+        raise DamagedPart(f"{path.name} is damaged (it holds {rows} of {part.n_objects} objects)")
+    return part
+
+
+def whole_parts(found: list[Piece], run: Run) -> tuple[dict[int, Part], list[str]]:
+    """Return the parts that an earlier run left, by the number of their piece, and words about those that have to be redone."""
+    remove_dead(Path(run.folder))
+    parts: dict[int, Part] = {}
+    said = []
+    for piece in found:
+        path, bad = run.part(piece.number), run.bad(piece.number)
+        try:
+            part = part_at(path, piece)
+            if part is not None and part.n_bad and not bad.exists():
+                raise DamagedPart(f"{bad.name} is missing")
+        except DamagedPart as reason:
+            said.append(f"{reason} and was judged again: {piece}")
+            path.unlink(missing_ok=True)
+            continue
+        if part is not None:
+            parts[piece.number] = part
+    return parts, said
 
 
 def _write_part(verdicts: list[Verdicts], part: Part, path: Path) -> None:
@@ -145,7 +186,8 @@ def _write_part(verdicts: list[Verdicts], part: Part, path: Path) -> None:
     }
     table = pyarrow.table({name: pyarrow.array(column) for name, column in columns.items()})
     table = table.replace_schema_metadata({_KEY: json.dumps(kept).encode()})
-    _whole(path, lambda temporary: parquet.write_table(table, temporary))
+    with whole_file(path) as file:
+        parquet.write_table(table, file)
 
 
 def _read_part(path: str) -> Any:
@@ -188,24 +230,19 @@ def list_bad_rows(judged: list[Part], found: list[Piece], run: Run) -> None:
     ]
     if tables:
         whole = pandas.concat(tables)[["file", *(["object", "row"] if "row" in tables[0] else []), "reason"]]
-        _whole(Path(run.folder) / BAD_ROWS, lambda path: whole.to_csv(path, index=False))
+        write_whole(Path(run.folder) / BAD_ROWS, whole.to_csv(index=False))
 
 
 def keep_parts(found: Found, folder: Path) -> None:
     """Move the complete parts into the folder of the results."""
-    parts = Path(found.parts)
+    with locked(folder):
+        _keep(Path(found.parts), folder)
+
+
+def _keep(parts: Path, folder: Path) -> None:
     if (parts / BAD_ROWS).exists():
         shutil.move(parts / BAD_ROWS, folder / BAD_ROWS)
     for bad in parts.glob("bad-*.csv"):
         bad.unlink()
     shutil.move(parts, folder / "verdicts")
-
-
-def _whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file under another name, then rename it. Two workers may do the same piece: the names differ by process."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    sync_folder(folder)

@@ -19,6 +19,7 @@ from badac.data.files import TableFileError, kind_of, needs
 from badac.data.reading import error_columns
 from badac.job.batches import batches
 from badac.partition import BadRows, Columns, is_numeric, why_bad
+from badac.writing import clause
 
 ROWS_PER_PIECE = 50_000
 _ROWS_PER_BATCH = 10_000
@@ -88,7 +89,9 @@ def pieces(path: str | os.PathLike[str], layout: Layout, n_rows: int = ROWS_PER_
             footer = parquet.read_metadata(name)
             head = parquet.read_schema(name).empty_table().to_pandas()
         except (OSError, ValueError) as error:
-            raise TableFileError(f"{name} cannot be read as parquet: {error}. Is it whole?") from error
+            raise TableFileError(
+                f"{name} cannot be read as parquet: {clause(error)}. Is it whole?"
+            ) from error
         _check_columns(head, layout, Path(name).name)
         for groups, rows in _cut(footer, layout, n_rows):
             out.append(Piece(len(out), str(name), groups, first, rows))

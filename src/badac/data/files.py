@@ -18,6 +18,7 @@ from badac.data.fits_files import read_fits
 from badac.data.frames import as_frame, from_columns
 from badac.data.optional import needs
 from badac.data.text_files import OPENERS, TableFileError, read_text, split_errors
+from badac.writing import clause
 
 __all__ = ["SUFFIXES", "TableFileError", "kind_of", "needs", "read_batches", "read_frame"]
 
@@ -119,7 +120,7 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
         raise
     except Exception as error:
         raise TableFileError(
-            f"{path} cannot be read as {kind}: {error}. Is it whole, and is the suffix right?"
+            f"{path} cannot be read as {kind}: {clause(error)}. Is it whole, and is the suffix right?"
         ) from error
     if frame.shape[1] == 0 or len(frame) == 0:
         raise TableFileError(f"{path} holds no rows: got {len(frame)} rows and {frame.shape[1]} columns.")
@@ -156,7 +157,7 @@ def read_batches(path: str | os.PathLike[str], n_rows: int, text: Sequence[str] 
         raise
     except Exception as error:
         raise TableFileError(
-            f"{path} cannot be read as {kind}: {error}. Is it whole, and is the suffix right?"
+            f"{path} cannot be read as {kind}: {clause(error)}. Is it whole, and is the suffix right?"
         ) from error
 
 

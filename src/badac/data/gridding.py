@@ -21,7 +21,7 @@ _FEWEST, _MOST = 6, 24
 _OUTSIDE = 0.01
 
 
-@registered("part")
+@registered("part", holds={"edges": "any", "n_bands": "> 0"})
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Bins of the coordinate in each band.

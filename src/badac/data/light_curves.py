@@ -28,6 +28,7 @@ from badac.data.pairing import Pair
 from badac.data.quantities import units_in
 from badac.data.rows import names_of
 from badac.data.validation import BoolArray, FloatArray, IntArray
+from badac.writing import clause
 
 # Modified Julian day 0.
 _MJD_ZERO = "1858-11-17"
@@ -204,7 +205,7 @@ def _times(frame: Any, name: str) -> tuple[FloatArray, bool]:
             dates = pandas.to_datetime(column, utc=True, format="ISO8601" if kind != "M" else None)
         except (TypeError, ValueError) as problem:
             raise ValueError(
-                f"Column {name!r} must hold times, as numbers or as dates like 2026-01-31T23:59:59: {problem}."
+                f"Column {name!r} must hold times, as numbers or as dates like 2026-01-31T23:59:59: {clause(problem)}."
             ) from problem
         days = (dates - pandas.Timestamp(_MJD_ZERO, tz="UTC")) / pandas.Timedelta(days=1)
         return np.asarray(days, dtype=np.float64), True

@@ -28,7 +28,17 @@ from badac.data.validation import (
 from badac.registry import registered
 
 
-@registered("part", version=2)
+@registered(
+    "part",
+    version=2,
+    holds={
+        "values": "(n, m) may be nan",
+        "sigma": "(n, m) >= 0, may be inf",
+        "covariance": "(_, _, _) may be inf, may be nan",
+        "at": "any",
+        "band": "any",
+    },
+)
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Measurements:
     """Values with error bars, for ``n`` objects of ``m`` points.

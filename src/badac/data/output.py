@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from badac.data.files import TableFileError, kind_of
 from badac.data.optional import needs
+from badac.data.spreadsheets import as_text, is_formula
 from badac.writing import write_whole
 
 WRITTEN = ("csv", "parquet", "fits", "votable", "ecsv")
@@ -21,7 +22,11 @@ _SUFFIXES = ".csv, .tsv, .parquet, .fits, .vot, .ecsv"
 
 
 def write_table(
-    columns: Mapping[str, Any], path: str | os.PathLike[str], units: Mapping[str, str] | None = None
+    columns: Mapping[str, Any],
+    path: str | os.PathLike[str],
+    units: Mapping[str, str] | None = None,
+    *,
+    formulas: bool = False,
 ) -> None:
     """Write columns (n,) of one length to a file whose kind is told by the suffix.
 
@@ -33,6 +38,8 @@ def write_table(
         Never seen half-written.
     units : mapping from name to unit, optional
         Kept by FITS, VOTable and ECSV.
+    formulas : bool
+        Whether text that a spreadsheet would run stays as it is in CSV (see `badac.data.spreadsheets`).
 
     Examples
     --------
@@ -52,6 +59,8 @@ def write_table(
         raise ValueError(
             f"all columns must have one length: got {', '.join(f'{n} {c}' for n, c in lengths.items())}."
         )
+    if kind == "csv" and not formulas:
+        plain = {as_text(name): _without_formulas(column) for name, column in plain.items()}
     write_whole(Path(path), content(plain, kind, units or {}, tab=Path(path).suffix == ".tsv"))
 
 
@@ -83,6 +92,12 @@ def content(
     else:
         table.write(buffer, format="fits")
     return buffer.getvalue()
+
+
+def _without_formulas(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if column.dtype.kind not in "UO" or not any(map(is_formula, column.tolist())):
+        return column
+    return np.asarray([as_text(cell) for cell in column.tolist()], dtype=object)
 
 
 def _cells(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -27,6 +27,7 @@ from badac.data.pairing import Pair, pair_columns
 from badac.data.quantities import units_in
 from badac.data.rows import labelled, row_names
 from badac.data.validation import FloatArray
+from badac.writing import clause
 
 FEWEST_OF_A_CURVE = 8
 """So many numbers of one name are points of a curve; fewer are values of their own: WISE and Spitzer have four bands."""
@@ -217,7 +218,7 @@ def _stacked(column: Any, name: str) -> FloatArray:
             np.atleast_1d(np.ma.filled(np.ma.asarray(cell, dtype=np.float64), np.nan)) for cell in column
         ]
     except (TypeError, ValueError) as problem:
-        raise ValueError(f"Column {name!r} must hold vectors of numbers: {problem}.") from problem
+        raise ValueError(f"Column {name!r} must hold vectors of numbers: {clause(problem)}.") from problem
     width = max((len(cell) for cell in cells), default=0)
     out = np.full((len(cells), width), np.nan)
     for row, cell in enumerate(cells):
@@ -313,7 +314,7 @@ def _light_curves(
         long = rows.explode(used, ignore_index=True)
     except ValueError as problem:
         raise ValueError(
-            f"Columns {', '.join(used)} must hold vectors of one length in each row: {problem}."
+            f"Columns {', '.join(used)} must hold vectors of one length in each row: {clause(problem)}."
         ) from problem
     for name in (time, pair.value, str(pair.error)):
         long[name] = numbers(long[name], name)

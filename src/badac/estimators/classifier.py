@@ -43,7 +43,20 @@ from badac.verdicts import STANDARD, Verdicts
 FloatArray = npt.NDArray[np.float64]
 
 
-@registered("estimator", version=2)
+@registered(
+    "estimator",
+    version=2,
+    holds={
+        "classes_": "(k,)",
+        "class_models_": "(k,)",
+        "class_log_prior_": "(k,) may be -inf",
+        "n_features_in_": "> 0",
+        "units_": "any",
+        "priors": "any",
+        "training_label_": "any",
+        "record_": "any",
+    },
+)
 class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Bayesian anomaly detection and classification of noisy objects.
 

@@ -1,11 +1,13 @@
 """Output folders that are whole or absent, and never take anybody's files with them.
 
 The results are written into a folder of another name beside the wanted one, which is renamed at the end. An interruption, a
-full disk or an error leaves what was there before.
+full disk or an error leaves what was there before. Whoever writes holds a lock (`badac.locks`) from the first check to the last
+rename, and asks it again before anything is replaced. What a killed run left behind goes when the next one takes the lock.
 """
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import tempfile
@@ -13,6 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from badac.locks import Lock, locked
+from badac.writing import sync_folder
+
+_WORKING, _REPLACED = "working-", "replaced-"
 OURS = frozenset(
     {"report.html", "ranking.parquet", "ranking.csv", "summary.json", "model.badac", "curves", "digits"}
     | {"verdicts", "bad_rows.csv"}
@@ -44,23 +50,58 @@ def check_folder(path: Path, *, overwrite: bool) -> None:
 
 
 @contextmanager
+def reserved(path: Path, *, overwrite: bool = False) -> Iterator[Lock]:
+    """Hold the lock on an output folder while the results are on their way, so that two runs never meet there."""
+    check_folder(path, overwrite=overwrite)
+    with locked(path) as lock:
+        _tidy(path)
+        yield lock
+
+
+@contextmanager
 def output_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a folder to write into, which becomes `path` when all went well and vanishes otherwise."""
-    check_folder(path, overwrite=overwrite)
-    path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    working = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.absolute().parent))
+    with reserved(path, overwrite=overwrite) as lock:
+        above = path.absolute().parent
+        working = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_WORKING}", dir=above))
+        try:
+            yield working
+            working.chmod(0o777 & ~_umask())
+            sync_folder(working)
+            # Again: the work may have taken hours.
+            lock.check()
+            check_folder(path, overwrite=overwrite)
+            _put(working, path)
+            sync_folder(above)
+        finally:
+            shutil.rmtree(working, ignore_errors=True)
+
+
+def _put(working: Path, path: Path) -> None:
+    """Give a folder its name; what has that name is set aside first, and comes back if that fails."""
+    if not path.exists():
+        working.rename(path)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_REPLACED}", dir=path.absolute().parent))
+    path.rename(aside / "old")
     try:
-        yield working
-        working.chmod(0o777 & ~_umask())
-        if path.exists():
-            aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.absolute().parent))
-            path.rename(aside / "old")
-            working.rename(path)
-            shutil.rmtree(aside)
-        else:
-            working.rename(path)
-    finally:
-        shutil.rmtree(working, ignore_errors=True)
+        working.rename(path)
+    except BaseException:
+        (aside / "old").rename(path)
+        aside.rmdir()
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _tidy(path: Path) -> None:
+    """Remove what dead runs left beside a folder whose lock is ours; results that one of them had set aside come back."""
+    above, name = path.absolute().parent, glob.escape(path.name)
+    for aside in above.glob(f".{name}.{_REPLACED}*"):
+        if (aside / "old").exists() and not path.exists():
+            (aside / "old").rename(path)
+        shutil.rmtree(aside, ignore_errors=True)
+    for left in above.glob(f".{name}.{_WORKING}*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _umask() -> int:

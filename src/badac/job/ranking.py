@@ -19,6 +19,7 @@ import numpy.typing as npt
 from badac.calibration.pvalues import discoveries, expected_false_alarms
 from badac.data import Catalogue, Layout, write_table
 from badac.data.losses import counted, some
+from badac.data.spreadsheets import safe_frame, said
 from badac.estimators import BADACClassifier
 from badac.job.batches import batches
 from badac.job.record import layout_of
@@ -165,6 +166,38 @@ def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
     return named.carrying(batch.carried)
 
 
+def out_of_reach(model: BADACClassifier, batch: Catalogue) -> list[str]:
+    """Return the names of the curves that have no point within the times of the training: nothing is known of them there."""
+    objects, reach = batch.objects, _times(model)
+    if reach is None or objects.at is None:
+        return []
+    at = np.broadcast_to(objects.at, objects.values.shape)
+    with np.errstate(invalid="ignore"):
+        inside = objects.observed & (at >= reach[0]) & (at <= reach[1])
+    gone = objects.observed.any(axis=1) & ~inside.any(axis=1)
+    return [str(name) for name in batch.ids[gone].tolist()]
+
+
+def said_of_out_of_reach(names: Sequence[str], model: BADACClassifier) -> list[str]:
+    """Say what that means, if there are any."""
+    reach = _times(model)
+    if not names or reach is None:
+        return []
+    return [
+        f"{counted(len(names), 'objects have')} no point between {reach[0]:g} and {reach[1]:g}, the times of the training, so "
+        f"that their probabilities are little more than the prior's: {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+    ]
+
+
+def _times(model: BADACClassifier) -> tuple[float, float] | None:
+    """The first and the last time of the training's curves, where they are at times of their own."""
+    training = model.training_
+    if not training.own_points or training.at is None or not training.n_objects:
+        return None
+    seen = np.broadcast_to(training.at, training.values.shape)[training.observed]
+    return float(seen.min()), float(seen.max())
+
+
 def merge(parts: Sequence[Verdicts]) -> Ranking:
     """Put the verdicts of all batches together, strangest first; ties keep the order of the file."""
     return Ranking.of(Verdicts.together(parts))
@@ -212,6 +245,7 @@ def rank_file(
     kept: tuple[Catalogue, Any] | None = None
     recognised = ""
     notes: dict[str, None] = {}
+    away: list[str] = []
     for batch in batches(path, layout, options.n_rows):
         for note in str(batch.losses).splitlines():
             if note not in notes and note != "nothing left out":
@@ -221,8 +255,12 @@ def rank_file(
         kept = strangest(kept, batch, verdict.score, options.n_shown)
         parts.append(verdict)
         recognised = recognised or batch.recognised
+        away += out_of_reach(model, batch)
         done(len(verdict))
     assert kept is not None
+    for note in said_of_out_of_reach(away, model):
+        notes[note] = None
+        say(note)
     ranking = merge(parts)
     if len(parts) > 1 and (again := _more_than_once(ranking.ids)) and again not in notes:
         notes[again] = None
@@ -256,18 +294,21 @@ def _more_than_once(ids: npt.NDArray[Any]) -> str:
     )
 
 
-def write_ranking(found: Found, path: Path) -> None:
-    """Write the ranking by the suffix: Parquet and CSV a piece at a time, FITS, VOTable and ECSV at once."""
+def write_ranking(found: Found, path: Path) -> list[str]:
+    """Write the ranking by the suffix: Parquet and CSV a piece at a time, FITS, VOTable and ECSV at once; what is to be said of it."""
     import pandas
 
     if path.suffix not in (".csv", ".parquet"):
         write_table(found.columns(), path)
-        return
+        return []
     writer: Any = None
+    changed = 0
     try:
         for start in range(0, len(found.ranking), _ROWS_WRITTEN):
             piece = pandas.DataFrame(found.columns(start, start + _ROWS_WRITTEN))
             if path.suffix == ".csv":
+                piece, formulas = safe_frame(piece)
+                changed += formulas
                 piece.to_csv(path, mode="a", header=start == 0, index=False)
                 continue
             import pyarrow
@@ -280,3 +321,4 @@ def write_ranking(found: Found, path: Path) -> None:
     finally:
         if writer is not None:
             writer.close()
+    return said(changed, path.name)

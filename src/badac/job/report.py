@@ -57,7 +57,7 @@ def write_results(
     *,
     table: Path | None = None,
     model: Path | None = None,
-) -> None:
+) -> list[str]:
     """Write the ranking, the report and the summary into a folder.
 
     Parameters
@@ -69,9 +69,14 @@ def write_results(
     table, model : path, optional
         Where the objects and the model are: with both, ``badac explain FOLDER --rank 1`` needs nothing else. A model that has
         no file yet is written into the folder.
+
+    Returns
+    -------
+    list of str
+        What is to be said about the files.
     """
     file = f"ranking.{form}"
-    write_ranking(found, folder / file)
+    notes = write_ranking(found, folder / file)
     write_whole(folder / "report.html", report_page(found, file=file).render())
     summary = found.summary()
     if table is not None:
@@ -82,6 +87,7 @@ def write_results(
             name: os.path.relpath(path, folder) for name, path in (("table", table), ("model", model))
         }
     write_whole(folder / "summary.json", json.dumps(plain(summary), indent=1, allow_nan=False))
+    return notes
 
 
 def headline(found: Found) -> str:

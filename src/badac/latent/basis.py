@@ -23,7 +23,16 @@ _JITTER = 1e-6  # of the kernel at lag 0: a thousandth of a standard deviation, 
 _LENGTH_IN_KNOTS = 1.5  # neighbours overlap: a curve does not sag between its knots
 
 
-@registered("part")
+@registered(
+    "part",
+    holds={
+        "knots": "(q,)",
+        "whiten": "(q, _)",
+        "length": "> 0",
+        "period": "> 0, may be inf",
+        "n_bands": "> 0",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Features of the coordinate, a block of them per band.

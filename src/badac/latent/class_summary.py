@@ -36,7 +36,7 @@ from badac.registry import registered
 from badac.training import FloatArray
 
 
-@registered("part")
+@registered("part", holds={"factor.rank": "r", "density.rank": "r"})
 @dataclass(frozen=True, eq=False)
 class ClassSummary:
     """One class as its factor model and the density of its members in the latent space.

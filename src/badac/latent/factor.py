@@ -32,7 +32,7 @@ PRIOR_SHARE = 0.02
 _FLOOR = 1e-10
 
 
-@registered("part")
+@registered("part", holds={"mean": "(m,)", "factors": "(m, r)", "psi": "(m,) >= 0"})
 @dataclass(frozen=True, eq=False)
 class Factor:
     """A Gaussian population: mean (m,), factors (m, r), intra-class variance psi (m,)."""

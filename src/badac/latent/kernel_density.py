@@ -42,7 +42,7 @@ _SETTLED = 1e-6  # of a weight
 _PAIRS_PER_BLOCK = 1 << 19  # block size: 4 MiB of doubles
 
 
-@registered("part")
+@registered("part", holds={"positions": "(n, r)", "spread": "(r, r) covariance", "weights": "(_,) >= 0"})
 @dataclass(frozen=True, eq=False)
 class KernelDensity:
     """A kernel density over the members' posterior positions, for a few bandwidths at once.
@@ -61,6 +61,11 @@ class KernelDensity:
     positions: FloatArray
     spread: FloatArray
     weights: FloatArray
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of the positions."""
+        return int(self.positions.shape[1])
 
     @classmethod
     def of(cls, latent: LatentLikelihood, rng: np.random.Generator) -> Self:

@@ -32,7 +32,7 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 _NUMBERS_PER_BLOCK = 1 << 18  # block size: 2 MiB of doubles stay in a core's cache
 
 
-@registered("part")
+@registered("part", holds={"precision": "(n, _)", "shift": "(n, _)", "offset": "(n,)"})
 @dataclass(frozen=True, eq=False)
 class LatentLikelihood:
     """Gaussian likelihoods of the latent positions of ``n`` objects in ``r`` dimensions.

@@ -43,7 +43,7 @@ _FEW_COLUMNS = 7
 _FAR = 14.0
 
 
-@registered("part")
+@registered("part", holds={"weights": "(k,) >= 0", "means": "(k, r)", "covariances": "(k, r, r) covariance"})
 @dataclass(frozen=True, eq=False)
 class Mixture:
     """Weights (k,), means (k, r) and covariances (k, r, r) of the components."""
@@ -60,6 +60,11 @@ class Mixture:
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of the positions."""
+        return int(self.means.shape[1])
 
     def components(self) -> Components:
         """Return the components as the kernels take them."""

@@ -39,7 +39,7 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 _NUMBERS_PER_BLOCK = 1 << 17  # block size: 1 MiB of doubles stay in a core's cache
 
 
-@registered("part")
+@registered("part", holds={"length": "> 0", "period": "> 0, may be inf", "psi": ">= 0"})
 @dataclass(frozen=True, eq=False)
 class Process:
     """The class's covariance: see the module.
@@ -234,7 +234,7 @@ def between_bands(process: Process, block: Block) -> FloatArray:
     return process.bands[block.band[:, :, None], block.band[:, None, :]]
 
 
-@registered("part")
+@registered("part", holds={"coefficients": "(q,)", "precision": "(q, q)"})
 @dataclass(frozen=True, eq=False)
 class Curve:
     """The class's mean curve: coefficients (q,) around `origin`, and the precision (q, q) to which they are known."""

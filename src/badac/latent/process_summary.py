@@ -20,7 +20,7 @@ from badac.training import FloatArray
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
-@registered("part")
+@registered("part", holds={"widths": "(w,) > 0", "log_shares": "(w,) may be -inf"})
 @dataclass(frozen=True, eq=False)
 class ProcessSummary:
     """A class at any points.

@@ -24,7 +24,7 @@ from badac.registry import registered
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
-@registered("noise", "gaussian")
+@registered("noise", "gaussian", holds={"scale": "> 0"})
 @dataclass(frozen=True)
 class Gaussian:
     """Gaussian noise of the stated standard deviations, or covariances where they are given.

@@ -22,7 +22,7 @@ from badac.noise.model import FloatArray, IntArray, Noise, log_mixture
 from badac.registry import registered
 
 
-@registered("noise")
+@registered("noise", holds={"noises": "(w,)", "log_prior": "(w,) may be -inf"})
 @dataclass(frozen=True, eq=False)
 class Marginal:
     """A weighted grid of noise models, of which one holds.

@@ -25,7 +25,7 @@ _FIRST_SHARE, _FIRST_WIDTH = 0.1, 3.0
 _WIDTH_RANGE = (1.0, 1000.0)
 
 
-@registered("noise", "outliers")
+@registered("noise", "outliers", holds={"share": ">= 0, <= 1", "width": "> 0"})
 @dataclass(frozen=True)
 class Outliers(MixtureOfWidths):
     """Noise with a share of bad points.

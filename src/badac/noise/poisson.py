@@ -44,7 +44,7 @@ _NODES_PER_PANEL = 8
 _LEAST_RATE = 1e-300
 
 
-@registered("noise", "poisson", version=2)
+@registered("noise", "poisson", version=2, holds={"exposure": "> 0", "background": ">= 0"})
 @dataclass(frozen=True, eq=False)
 class Poisson:
     """Counting noise.

@@ -113,7 +113,7 @@ _LEAST_SHARE = 1e-6
 _CORRELATED = 0.1
 
 
-@registered("noise")
+@registered("noise", holds={"shares": "(w,) >= 0", "widths": "(w,) > 0"})
 @dataclass(frozen=True, eq=False)
 class Widths(MixtureOfWidths):
     """Noise of several Gaussian widths.

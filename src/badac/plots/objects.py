@@ -20,6 +20,7 @@ from badac.plots.style import (
     CLASS_MARKERS,
     house_style,
     legend,
+    literal,
     new_axes,
 )
 
@@ -91,7 +92,7 @@ class ObjectsDisplay:
                     markersize=2.2,
                     elinewidth=0.5,
                     alpha=0.65,
-                    label=None if kind in seen else kind,
+                    label=None if kind in seen else literal(kind),
                     zorder=2 + (kind in self.anomalies),
                 )
                 seen.add(kind)

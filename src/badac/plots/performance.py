@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.metrics import CalibrationCurve, calibration_curve
-from badac.plots.style import LINE_COLOURS, LINE_DASHES, LINE_MARKERS, PALETTE, house_style, new_axes
+from badac.plots.style import LINE_COLOURS, LINE_DASHES, LINE_MARKERS, PALETTE, house_style, literal, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +140,9 @@ class ConfusionDisplay:
         ax = new_axes(ax, height=3.1)
         k = len(self.classes)
         every = -(-k // _MOST_NAMED)
-        names = [_short(str(name)) if not row % every else "" for row, name in enumerate(self.classes)]
+        names = [
+            literal(_short(str(name))) if not row % every else "" for row, name in enumerate(self.classes)
+        ]
         with house_style():
             drawn = ConfusionMatrixDisplay(self.shares, display_labels=names).plot(
                 ax=ax,

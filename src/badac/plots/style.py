@@ -111,6 +111,11 @@ def new_axes(ax: Axes | None, *, width: float = COLUMN, height: float | None = N
     return new_figure(width=width, height=height)[1] if ax is None else ax
 
 
+def literal(text: object) -> str:
+    """Return text from a table so that matplotlib draws it as it is: two dollars in a name are no formula."""
+    return str(text).replace("$", r"\$")
+
+
 def legend(ax: Axes, **options: Any) -> None:
     """Draw the legend in the house style, if there is anything to name."""
     if ax.get_legend_handles_labels()[0]:

@@ -26,7 +26,7 @@ __all__ = ["FORMAT_VERSION", "ModelFileError", "load", "save"]
 _FIRST_WRITER = "0.1 (format 1)"
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:
     """Write a fitted estimator to a file, atomically.
 
     Parameters
@@ -35,6 +35,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         A fitted model made of registered classes: badac's own, and those of yours that `badac.registry.registered` knows.
     path : path
         By custom with the suffix ``.badac``.
+    key : bytes or str, optional
+        A secret to sign the file with (HMAC-SHA256). Whoever knows it can load with ``key=`` and be sure that the file is as it
+        was saved, by somebody who knows it too.
     """
     entry = registry.entry_of(type(model))
     if entry is None or entry.kind != "estimator" or not hasattr(model, "classes_"):
@@ -43,10 +46,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     encoder = Encoder()
     tree = encoder.encode(model, type(model).__name__)
     header = {"badac": _version(), "schemas": encoder.schemas, "tree": tree}
-    write_file(path, header, encoder.arrays)
+    write_file(path, header, encoder.arrays, key)
 
 
-def load(path: str | os.PathLike[str], *, functions: Sequence[Callable[..., Any]] = ()) -> Any:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    functions: Sequence[Callable[..., Any]] = (),
+    key: bytes | str | None = None,
+) -> Any:
     """Read a model that `save` wrote; refuse anything else with a `ModelFileError` that says why.
 
     Parameters
@@ -54,8 +62,10 @@ def load(path: str | os.PathLike[str], *, functions: Sequence[Callable[..., Any]
     path : path
     functions : functions, optional
         Those of the model's parametric classes, of the names they had when it was saved: the file holds no code.
+    key : bytes or str, optional
+        That it was saved with: a file that is not signed with it is refused.
     """
-    header, arrays = read_file(path)
+    header, arrays = read_file(path, key)
     writer = header.get("badac", _FIRST_WRITER)
     try:
         root = decode(header["tree"], arrays, header.get("schemas", {}), functions, migrated)
@@ -64,7 +74,7 @@ def load(path: str | os.PathLike[str], *, functions: Sequence[Callable[..., Any]
         return build(root)
     except ModelFileError as error:
         raise ModelFileError(f"{path}, written by badac {writer}, cannot be loaded: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+    except Exception as error:  # whatever a file that was made to break it may set off
         raise ModelFileError(
             f"{path}, written by badac {writer}, holds no model that badac {_version()} knows: {error!r}. Load it with the "
             "version that wrote it, or fit the model again."

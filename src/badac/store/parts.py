@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from badac import registry
+from badac.store.invariants import Broken, check
 
 KINDS = "fiubU"
 """Of arrays that can be stored: numbers and strings, which are bytes; objects would need pickle."""
@@ -161,7 +162,10 @@ def decode(
         if "float" in value:
             return float(value["float"])
         if "array" in value:
-            return arrays[value["array"]]
+            number = value["array"]
+            if type(number) is not int or not 0 <= number < len(arrays):
+                raise ModelFileError(f"it has {len(arrays)} arrays, and asks for number {number!r}.")
+            return arrays[number]
         if "list" in value:
             return [read(item) for item in value["list"]]
         if "tuple" in value:
@@ -210,6 +214,13 @@ def build(value: Any) -> Any:
     # As they were: constructors convert and normalise what users give them.
     for name, item in fields.items():
         object.__setattr__(made, name, item)
+    try:
+        check(made, entry)
+    except Broken as reason:
+        raise ModelFileError(
+            f"its part {value.name} is none that could have been saved: {reason}. The file was changed, or what wrote it "
+            "has a fault: copy it again from where it came from, or fit the model again."
+        ) from reason
     return made
 
 

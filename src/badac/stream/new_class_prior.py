@@ -114,7 +114,7 @@ def _waves(scales: Scales) -> tuple[Factor, list[FloatArray]]:
     return Factor(level, waves, jitter), [np.diag(variance / mean) for variance in variances]
 
 
-@registered("part")
+@registered("part", holds={"precision": "any", "shift": "any", "constant": "any", "count": ">= 0"})
 @dataclass(frozen=True, eq=False)
 class ConjugateClass:
     """The sums over the members of a class with few members.

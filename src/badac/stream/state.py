@@ -63,7 +63,7 @@ class NewClass:
         return self.mixture.components()
 
 
-@registered("part")
+@registered("part", holds={"row": "(n,)", "code": "(n,)", "log_known": "any", "log_found": "any"})
 @dataclass(frozen=True, eq=False)
 class Pool:
     """The newcomers that a review looks at: their likelihoods in the waves, and what else they could be.

@@ -41,7 +41,19 @@ _COPIES, _ROWS = 9, 10_000
 _ROWS_PER_BLOCK = 512
 
 
-@registered("part")
+@registered(
+    "part",
+    holds={
+        "root": "(t,) < q",
+        "question": "(q,)",
+        "threshold": "(q,)",
+        "yes": "(q,) >= 0",
+        "no": "(q,) >= 0",
+        "gap_is_yes": "(q,)",
+        "share": "(l, k) >= 0",
+        "log_prior": "(k,)",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Randomised trees, as arrays of their nodes.
@@ -79,6 +91,17 @@ class Trees:
     gap_is_yes: npt.NDArray[np.bool_]
     share: npt.NDArray[np.float32]
     log_prior: FloatArray
+
+    def broken(self) -> str:
+        """Say what is wrong with trees from a file; "" if nothing is: nodes lead to later ones, leaves to a row of `share`."""
+        inner, node = self.question >= 0, np.arange(len(self.question))
+        for name, following in (("yes", self.yes), ("no", self.no)):
+            onward = (following > node) & (following < len(node))
+            if not np.where(inner, onward, following < len(self.share)).all():
+                return f"a node of the trees leads nowhere or back ({name})"
+        if np.any(self.question >= 2 * len(self.scales.centre)):
+            return "a node of the trees asks for a number that no object has"
+        return ""
 
     def log_evidence(self, objects: Measurements) -> FloatArray:
         """Return (n, k): log of the classes' shares over those in training, one more tree voting as the latter."""

@@ -33,7 +33,7 @@ _KNOTS = 3
 _EXPECTED, _KNOWN_WEIGHT, _KNOWN_CHANGE, _KNOWN_BIAS = 0.3, 0.1, 1.0, 4.0
 
 
-@registered("part")
+@registered("part", holds={"weights": "(o, q)", "knots": "(q,) sorted", "softness": "> 0"})
 @dataclass(frozen=True, eq=False)
 class Stacking:
     """How base outputs are added up.

@@ -24,7 +24,16 @@ _MORE_FACTORS = (0, 2, 4)
 _FORGIVEN = 0.02  # nats that a richer model may lose among the few it was chosen with
 
 
-@registered("part")
+@registered(
+    "part",
+    holds={
+        "rank": ">= 0",
+        "floor": ">= 0",
+        "rank_evidence": "any",
+        "shape_evidence": "any",
+        "shape_names": "(_,)",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The choices that define a population model.

@@ -52,7 +52,18 @@ from badac.registry import registered
 from badac.training import TrainingScales
 
 
-@registered("class_model", "population")
+@registered(
+    "class_model",
+    "population",
+    holds={
+        "member_evidence": "may be -inf",
+        "mean": "(m,)",
+        "factors": "(m, r)",
+        "psi": "(m,) >= 0",
+        "density.rank": "r",
+        "unit": "> 0",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Population:
     """A class as a population learned through the noise.

@@ -33,7 +33,7 @@ _FEW = 400  # members that have not yet shown all that a class can do
 _LARGEST_GAIN = 20.0  # nats: beyond, a member is impossible, however much so
 
 
-@registered("part")
+@registered("part", holds={"variances": "(t, m) >= 0", "weights": "(t,) >= 0"})
 @dataclass(frozen=True, eq=False)
 class Tails:
     """Added variances (t, m) and their weights (t,); the first is zero for all points."""

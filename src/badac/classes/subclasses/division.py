@@ -46,7 +46,9 @@ _MOST_DIRECTIONS = 12
 IntArray = npt.NDArray[np.int64]
 
 
-@registered("part")
+@registered(
+    "part", holds={"label": "(n,) < n", "component_evidence": "any", "gaps": "any", "least_gap": "may be inf"}
+)
 @dataclass(frozen=True, eq=False)
 class Division:
     """A class divided into subclasses.

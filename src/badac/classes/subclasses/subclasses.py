@@ -32,7 +32,16 @@ from badac.training import TrainingScales
 PARTS: dict[str, type[Population | Template]] = {"population": Population, "template": Template}
 
 
-@registered("class_model", "subclasses")
+@registered(
+    "class_model",
+    "subclasses",
+    holds={
+        "member_evidence": "may be -inf",
+        "models": "(s,)",
+        "weights": "(s,) >= 0",
+        "least_gap": "may be inf",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Subclasses:
     """A class as a mixture of subclasses, their number by evidence.

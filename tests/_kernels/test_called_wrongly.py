@@ -1,0 +1,327 @@
+"""The core itself, without the checks in Python before it: a wrong call is an exception, never the end of the process."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+CORE: Any = pytest.importorskip("badac._kernels._core", reason="the core is not built here")
+core = CORE
+
+Call = Callable[..., None]
+
+
+def pairs(name: str, n: int = 3, k: int = 4, m: int = 2, **changed: Any) -> None:
+    rng = np.random.default_rng(0)
+    given: dict[str, Any] = {
+        "out": np.empty((n, k) if name == "pair_log_match" else n),
+        "d": rng.standard_normal((n, m)),
+        "d_sigma": np.ones((n, m)),
+        "y": rng.standard_normal((k, m)),
+        "y_sigma": np.ones((k, m)),
+    }
+    if name == "mixture_logsumexp":
+        given |= {"object_factor": np.ones(1), "curve_factor": np.ones(1), "share": np.ones(1)}
+    else:
+        given["extra_variance"] = np.zeros(m)
+    if name != "pair_log_match":
+        given |= {"log_weights": None, "skip": None}
+    if name == "pair_logsumexp":
+        given |= {"screen": True, "objects_per_block": 0, "curves_per_block": 0}
+    getattr(core, name)(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def bumps(**changed: Any) -> None:
+    given: dict[str, Any] = {
+        "out": np.empty((1, 1, 1)),
+        "weight": np.ones((1, 3)),
+        "scaled": np.ones((1, 3)),
+        "factors": np.ones((3, 1)),
+        "precision": np.ones((1, 1)),
+        "shift": np.ones((1, 1)),
+        "which": np.zeros((1, 1), np.int64),
+        "component_precision": np.ones((1, 1)),
+        "component_shift": np.ones((1, 1)),
+        "first": np.zeros(1, np.int32),
+        "length": np.full(1, 3, np.int32),
+        "begin": np.zeros(1, np.int64),
+        "height": np.ones(3),
+        "shrink": 0.0,
+    }
+    core.bumps(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def latent(name: str, n: int = 3, k: int = 2, r: int = 2, **changed: Any) -> None:
+    p = r * (r + 1) // 2
+    outputs: dict[str, dict[str, Any]] = {
+        "latent_log_match": {"out": np.empty((n, k))},
+        "latent_log_evidence": {"out": np.empty(n)},
+        "latent_posterior": {
+            "covariance": np.empty((n, p)),
+            "mean": np.empty((n, r)),
+            "log_det": np.empty(n),
+        },
+        "latent_step": {
+            "evidence": np.empty(n),
+            "sums": np.zeros((k, 1 + r + 2 * p)),
+            "near": np.ones((-(-n // core.latent_group), k), np.uint8),
+        },
+        "latent_left_out": {"evidence": np.empty(n)},
+    }
+    given = {
+        **outputs[name],
+        "precision": np.tile(np.eye(r)[np.triu_indices(r)], (n, 1)),
+        "shift": np.ones((n, r)),
+        "component_precision": np.tile(np.eye(r)[np.triu_indices(r)], (k, 1)),
+        "component_shift": np.ones((k, r)),
+    }
+    if name != "latent_posterior":
+        given["log_constant"] = np.zeros(k)
+    if name == "latent_step":
+        given |= {"refresh": True, "threshold": 1e-3}
+    if name == "latent_left_out":
+        given |= {"means": np.zeros((k, r)), "count": np.ones(k)}
+    getattr(core, name)(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def points(**changed: Any) -> None:
+    outputs = {"weight": np.empty((2, 3)), "scaled": np.empty((2, 3)), "offset": np.empty(2)}
+    inputs = {"values": np.ones((2, 3)), "sigma": np.ones((2, 3)), "mean": np.zeros(3), "psi": np.ones(3)}
+    core.weigh_points(**{**outputs, **inputs, "n_threads": 1, "level": "", **changed})
+
+
+def without(**changed: Any) -> None:
+    given: dict[str, Any] = {
+        "out_precision": np.empty((1, 1)),
+        "out_shift": np.empty((1, 1)),
+        "out_offset": np.empty(1),
+        "precision": np.array([[1.0, 0.0, 1.0]]),
+        "shift": np.ones((1, 2)),
+        "offset": np.zeros(1),
+        "amplitude": np.ones((1, 1)),
+        "chosen": np.arange(2, dtype=np.int32),
+        "place": np.arange(3, dtype=np.int32),
+    }
+    core.latent_without(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def widths(name: str, n: int = 2, m: int = 3, r: int = 1, **changed: Any) -> None:
+    given: dict[str, Any] = (
+        {"weight": np.empty((n, m)), "squared": np.empty((n, m)), "max_steps": 5, "tolerance": 0.0}
+        if name == "widths_posterior"
+        else {"out": np.empty((n, 4)), "positions": np.zeros((n, 4, r))}
+    )
+    given |= {"residual": np.ones((n, m)), "sigma": np.ones((n, m)), "factors": np.ones((m, r))}
+    given |= {"psi": np.ones(m), "share": np.ones(1), "scale": np.ones(1)}
+    getattr(core, name)(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+CALLS: dict[str, Call] = {
+    **{n: lambda n=n, **c: pairs(n, **c) for n in ("pair_log_match", "pair_logsumexp", "mixture_logsumexp")},
+    **{
+        n: lambda n=n, **c: latent(n, **({"k": 1} if n == "latent_posterior" else {}), **c)
+        for n in (
+            "latent_log_match",
+            "latent_log_evidence",
+            "latent_posterior",
+            "latent_step",
+            "latent_left_out",
+        )
+    },
+    "weigh_points": points,
+    "latent_without": without,
+    "bumps": bumps,
+    **{n: lambda n=n, **c: widths(n, **c) for n in ("widths_posterior", "widths_log_likelihood")},
+}
+WRITTEN = {
+    "latent_posterior": ("covariance", "mean", "log_det"),
+    "latent_step": ("evidence", "sums", "near"),
+    "latent_left_out": ("evidence",),
+    "weigh_points": ("weight", "scaled", "offset"),
+    "latent_without": ("out_precision", "out_shift", "out_offset"),
+    "widths_posterior": ("weight", "squared"),
+}
+
+
+@pytest.mark.parametrize("kernel", CALLS)
+def test_as_it_should_be_called(kernel: str) -> None:
+    CALLS[kernel]()
+
+
+@pytest.mark.parametrize("n_threads", [0, -1, -(2**31)])
+@pytest.mark.parametrize("kernel", CALLS)
+def test_no_threads(kernel: str, n_threads: int) -> None:
+    with pytest.raises(ValueError, match="n_threads must be at least 1"):
+        CALLS[kernel](n_threads=n_threads)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "output"), [(kernel, name) for kernel in CALLS for name in WRITTEN.get(kernel, ("out",))]
+)
+def test_results_are_never_written_into_a_copy(kernel: str, output: str) -> None:
+    """Of another type, not contiguous, or read-only: the result would be lost, or somebody's memory changed."""
+    shape = (64, 64)
+    locked = np.zeros(shape)
+    locked.flags.writeable = False
+    for bad in (np.zeros(shape, np.float32), np.zeros(shape)[:, ::2], locked):
+        with pytest.raises((TypeError, ValueError)):
+            CALLS[kernel](**{output: bad})
+
+
+@pytest.mark.parametrize("kernel", ["pair_log_match", "pair_logsumexp", "mixture_logsumexp"])
+def test_objects_without_points(kernel: str) -> None:
+    with pytest.raises(ValueError, match="points"):
+        pairs(kernel, m=0)
+
+
+@pytest.mark.parametrize("skip", [4, -2, 2**40, -(2**63), 2**63 - 1])
+@pytest.mark.parametrize("kernel", ["pair_logsumexp", "mixture_logsumexp"])
+@pytest.mark.parametrize("n", [3, 100])
+def test_a_curve_that_is_not_there_cannot_be_left_out(kernel: str, skip: int, n: int) -> None:
+    with pytest.raises(ValueError, match="skip is out of range"):
+        pairs(kernel, n=n, skip=np.full(n, skip))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"begin": np.array([2**63 - 2])},
+        {"begin": np.array([-1])},
+        {"begin": np.array([1])},
+        {"first": np.array([2**31 - 1], np.int32)},
+        {"length": np.array([2**31 - 1], np.int32)},
+        {"length": np.array([-1], np.int32)},
+        {"which": np.array([[1]])},
+        {"which": np.array([[-1]])},
+    ],
+)
+def test_bumps_out_of_range(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="out of range"):
+        bumps(**changed)
+
+
+@pytest.mark.parametrize("objects_per_block", [1, 2**62, 2**63 - 1, -5])
+def test_any_size_of_blocks(objects_per_block: int) -> None:
+    found, expected = np.empty(3), np.empty(3)
+    pairs("pair_logsumexp", out=found, objects_per_block=objects_per_block, curves_per_block=2**62)
+    pairs("pair_logsumexp", out=expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_lengths_beyond_an_int() -> None:
+    """Empty arrays may be of any length; a length that is cut to 32 bits would seem to fit."""
+    for r in (2**32 + 1, 2**32, 70_000):
+        with pytest.raises(ValueError):
+            bumps(
+                weight=np.empty((1, 0)),
+                scaled=np.empty((1, 0)),
+                factors=np.empty((0, r)),
+                length=np.zeros(1, np.int32),
+            )
+        with pytest.raises(ValueError):
+            without(
+                shift=np.empty((0, r)),
+                precision=np.empty((0, 1)),
+                offset=np.empty(0),
+                amplitude=np.empty((0, 1)),
+            )
+        with pytest.raises(ValueError):
+            latent(
+                "latent_log_match", shift=np.empty((0, r)), precision=np.empty((0, 1)), out=np.empty((0, 2))
+            )
+
+
+def test_no_steps() -> None:
+    with pytest.raises(ValueError, match="max_steps"):
+        widths("widths_posterior", max_steps=0)
+
+
+def _wide(m: int, n: int = 1, k: int = 2) -> dict[str, Any]:
+    ones = np.ones((n, m))
+    return {
+        "n": n,
+        "k": k,
+        "m": m,
+        "d": ones,
+        "d_sigma": ones,
+        "y": np.zeros((k, m)),
+        "y_sigma": np.ones((k, m)),
+    }
+
+
+FEW_AND_LARGE: dict[str, Call] = {
+    "widths_posterior": lambda: widths("widths_posterior", max_steps=2**31 - 1, tolerance=-1.0),
+    "widths_posterior, many points": lambda: widths(
+        "widths_posterior", 1, 20_000, 48, max_steps=2**31 - 1, tolerance=-1.0
+    ),
+    "widths_log_likelihood": lambda: widths(
+        "widths_log_likelihood", 1, 100_000, 40, out=np.empty((1, 400)), positions=np.zeros((1, 400, 40))
+    ),
+    "latent_log_evidence": lambda: latent("latent_log_evidence", 1, 60_000, 44),
+    "latent_log_match": lambda: latent("latent_log_match", 1, 60_000, 44),
+    "latent_step": lambda: latent("latent_step", 4000, 300, 44),
+    "latent_left_out": lambda: latent("latent_left_out", 1, 60_000, 44),
+    "pair_log_match, careful": lambda: pairs(
+        "pair_log_match", **_wide(20_000, 2, 1000) | {"d": np.full((2, 20_000), 1e200)}
+    ),
+    "pair_logsumexp": lambda: pairs("pair_logsumexp", **_wide(200_000, 33, 80)),
+    "mixture_logsumexp": lambda: pairs(
+        "mixture_logsumexp",
+        **_wide(20_000, 1, 400),
+        object_factor=np.linspace(9.0, 1.0, 40),
+        curve_factor=np.linspace(9.0, 1.0, 40),
+        share=np.full(40, 0.025),
+    ),
+    "bumps": lambda: bumps(
+        out=np.empty((1, 1, 4000)),
+        weight=np.ones((1, 100_000)),
+        scaled=np.ones((1, 100_000)),
+        factors=np.ones((100_000, 1)),
+        first=np.zeros(4000, np.int32),
+        length=np.full(4000, 100_000, np.int32),
+        begin=np.zeros(4000, np.int64),
+        height=np.ones(100_000),
+    ),
+}
+
+
+class Timed:
+    """The core, with Ctrl-C 0.3 s after a kernel begins: arguments take their time too."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(CORE, name)
+        return found if name == "latent_group" else lambda **given: self._run(found, given)
+
+    def _run(self, kernel: Call, given: dict[str, Any]) -> None:
+        timer = threading.Timer(0.3, self._stop)
+        timer.start()
+        try:
+            kernel(**given)
+            timer.join()
+            raise AssertionError("finished before Ctrl-C was heard: not an object that is large enough")
+        finally:
+            timer.join()
+
+    def _stop(self) -> None:
+        self.at = time.process_time()
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("case", FEW_AND_LARGE)
+def test_ctrl_c_within_one_large_object(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One object alone is work for seconds: it is left within a tenth of one or so (times of the process)."""
+    timed = Timed()
+    monkeypatch.setitem(globals(), "core", timed)
+    with pytest.raises(KeyboardInterrupt):
+        FEW_AND_LARGE[case]()
+    assert time.process_time() - timed.at < 0.3
