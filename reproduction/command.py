@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
-from badac.cli.speech import FAILED, INTERRUPTED, plainly, progress, to_stderr, to_stdout, waiting
+from badac.cli import INTERRUPTED
+from badac.cli.speech import FAILED, plainly, progress, to_stderr, to_stdout, waiting
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -123,7 +125,9 @@ def reproduce(
             _show(run, as_json=as_json)
             to_stderr().print(f"Report: {report}", soft_wrap=True)
         for cell, words in failed:
-            to_stderr().print(f"[bold red]Failed:[/] {cell.name}: {words}", soft_wrap=True)
+            to_stderr().print(
+                Text.assemble(("Failed:", "bold red"), f" {cell.name}: {words}"), soft_wrap=True
+            )
         if failed:
             raise typer.Exit(FAILED)
 
@@ -231,7 +235,11 @@ def _table(setting: str, number: int, rows: list[Row], *, narrow: bool) -> Table
     metrics = [metric for metric in METRICS if not narrow or metric not in ("log_loss", "ece")]
     shown = [metric for metric in metrics if any(metric in row.values for row in rows)]
     table = Table(
-        title=f"[bold]Experiment {number}[/]: {TITLES[number]}, setting {setting} [dim](in parentheses: the paper)[/]",
+        title=Text.assemble(
+            (f"Experiment {number}", "bold"),
+            f": {TITLES[number]}, setting {setting} ",
+            ("(in parentheses: the paper)", "dim"),
+        ),
         title_justify="left",
         title_style="",
         box=box.SIMPLE_HEAD,
@@ -244,8 +252,10 @@ def _table(setting: str, number: int, rows: list[Row], *, narrow: bool) -> Table
         table.add_column("CPU s", justify="right")
     for row in rows:
         texts = (row.text(metric) for metric in shown)
-        cells = [f"{ours} [dim]({theirs})[/]" if theirs else ours for ours, theirs in texts]
+        cells = [
+            Text.assemble(ours, (f" ({theirs})", "dim")) if theirs else Text(ours) for ours, theirs in texts
+        ]
         if not narrow:
-            cells.append(f"{row.fit_seconds + row.score_seconds:.1f}")
+            cells.append(Text(f"{row.fit_seconds + row.score_seconds:.1f}"))
         table.add_row(row.label, *cells, style="bold" if row.algorithm == "badac" else "")
     return table

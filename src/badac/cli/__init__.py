@@ -22,8 +22,8 @@ class Terminated(KeyboardInterrupt):
 def main() -> None:
     """Run the command line (the entry point ``badac``)."""
     # Until a verb begins there is nothing to clean up, and half-imported packages turn an interruption into errors of theirs.
-    _on(signal.SIGINT, lambda *_: _leave_at_once(INTERRUPTED))
-    _on(signal.SIGTERM, lambda *_: _leave_at_once(TERMINATED))
+    _on(signal.SIGINT, _leave_at_once)
+    _on(signal.SIGTERM, _leave_at_once)
     try:
         from badac.cli.app import app
     except ModuleNotFoundError as missing:
@@ -34,12 +34,15 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(1)
-    _on(signal.SIGINT, signal.default_int_handler)
-    _on(signal.SIGTERM, _terminate)
-    try:
-        app()
-    except KeyboardInterrupt as stopped:  # outside of a verb, where `speech.plainly` says it
-        _leave_at_once(TERMINATED if isinstance(stopped, Terminated) else INTERRUPTED)
+    app()
+
+
+def interrupt_with_exceptions() -> None:
+    """From here on there is something to clean up: signals of a program that `main` began raise `KeyboardInterrupt`."""
+    if signal.getsignal(signal.SIGINT) is _leave_at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGTERM) is _leave_at_once:
+        signal.signal(signal.SIGTERM, _terminate)
 
 
 def _on(number: signal.Signals, handler: signal._HANDLER) -> None:
@@ -54,7 +57,6 @@ def _terminate(*_: object) -> NoReturn:
     raise Terminated
 
 
-def _leave_at_once(code: int) -> NoReturn:
-    word = b"\nTerminated.\n" if code == TERMINATED else b"\nInterrupted.\n"
-    os.write(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2, word)
-    os._exit(code)
+def _leave_at_once(number: int, _: object) -> NoReturn:
+    os.write(2, b"\nTerminated.\n" if number == signal.SIGTERM else b"\nInterrupted.\n")
+    os._exit(128 + number)

@@ -22,7 +22,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.status import Status
 from rich.text import Text
 
-from badac.cli import INTERRUPTED, TERMINATED, Terminated
+from badac.cli import INTERRUPTED, TERMINATED, Terminated, interrupt_with_exceptions
 from badac.progress import duration, listening
 from badac.writing import clause, plain
 
@@ -56,6 +56,7 @@ def printable(words: str) -> str:
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn what goes wrong inside into one sentence on standard error and an exit code."""
+    interrupt_with_exceptions()
     try:
         yield
     except typer.Exit:  # a RuntimeError by descent, but the verb's own decision

@@ -51,14 +51,16 @@ def write_file(
     specs = [{"dtype": array.dtype.str, "shape": array.shape} for array in arrays]
     signed = {} if key is None else {"signed": _SIGNED}
     text = json.dumps({**header, **signed, "arrays": specs}, allow_nan=False).encode()
+    end = b""
+    if key is not None:
+        signature = _signing(key)
+        signature.update(text)
+        for array in arrays:
+            signature.update(_bytes(array))
+        end = signature.digest()
     digest = hashlib.sha256(text)
-    signature = None if key is None else _signing(key)
-    for piece in (text, *map(_bytes, arrays)):
-        if piece is not text:
-            digest.update(piece)
-        if signature is not None:
-            signature.update(piece)
-    end = b"" if signature is None else signature.digest()
+    for array in arrays:
+        digest.update(_bytes(array))
     digest.update(end)
     with whole_file(Path(path)) as file:
         file.write(_PREFIX.pack(_MAGIC, FORMAT_VERSION, len(text), digest.digest()))

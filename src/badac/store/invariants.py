@@ -44,7 +44,7 @@ class Broken(ValueError):
 def check(part: Any, entry: registry.Entry) -> None:
     """Raise `Broken` unless a part that was loaded is one that could have been saved."""
     lengths: dict[str, int] = {}
-    typed = annotations(entry.cls)
+    typed = annotated(entry.cls)
     # An estimator may have been fitted without some of them.
     values = {name: getattr(part, name) for name in entry.fields if hasattr(part, name)}
     for name, value in values.items():
@@ -183,7 +183,7 @@ _WORDS = {"sorted": "in order", "covariance": "a covariance"}
 
 
 @functools.cache
-def annotations(cls: type) -> dict[str, Any]:
+def annotated(cls: type) -> dict[str, Any]:
     """Return the types of a class's fields; a name that its module only has for type checkers is left out."""
     out = {}
     for base in reversed(cls.__mro__):

@@ -1,0 +1,115 @@
+"""Ctrl-C and SIGTERM at any moment: one word, the right exit code, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="signals of POSIX"),
+    pytest.mark.usefixtures("interruptible"),
+]
+SLOW = """
+import badac.job.ranking as ranking
+from badac.cli import main
+score = ranking.score_batch
+def slow(model, batch):
+    print("scoring", flush=True)
+    import time
+    time.sleep(0.2)
+    return score(model, batch)
+ranking.score_batch = slow
+main()
+"""
+# A package that is slow to import, as a cold disk makes them all.
+IMPORTING = """
+import sys, time
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            print("importing", flush=True)
+            time.sleep(30)
+sys.meta_path.insert(0, Slow())
+from badac.cli import main
+main()
+"""
+
+
+def started(code: str, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def stopped(running: subprocess.Popen[str], number: signal.Signals, line: str) -> tuple[int, str]:
+    assert running.stdout is not None and running.stdout.readline() == f"{line}\n"
+    time.sleep(0.05)
+    running.send_signal(number)
+    _, words = running.communicate(timeout=60)
+    return running.returncode, words
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGTERM, 143, "Terminated."), (signal.SIGINT, 130, "Interrupted.")]
+)
+def test_while_it_ranks(
+    number: signal.Signals, code: int, word: str, small_files: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    words = [
+        "rank",
+        str(small_files / "model.badac"),
+        str(small_files / "new.csv"),
+        "-o",
+        str(out),
+        "--batch",
+        "5",
+        "-j",
+        "1",
+    ]
+    found, said = stopped(started(SLOW, *words), number, "scoring")
+    assert (found, said.strip()) == (code, word)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("package", ["typer", "numpy", "sklearn"])
+def test_while_it_imports(package: str, small_files: Path, tmp_path: Path) -> None:
+    code = IMPORTING.format(name=package)
+    words = [
+        "rank",
+        str(small_files / "model.badac"),
+        str(small_files / "new.csv"),
+        "-o",
+        str(tmp_path / "out"),
+    ]
+    found, said = stopped(started(code, *words), signal.SIGINT, "importing")
+    assert (found, said.strip()) == (130, "Interrupted."), said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_that_was_told_not_to_hear_goes_on(small_files: Path, tmp_path: Path) -> None:
+    """As `nohup` starts them."""
+    out = tmp_path / "out"
+    words = [
+        "rank",
+        str(small_files / "model.badac"),
+        str(small_files / "new.csv"),
+        "-o",
+        str(out),
+        "--batch",
+        "20",
+        "-j",
+        "1",
+        "--show",
+        "1",
+    ]
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + SLOW
+    found, said = stopped(started(code, *words), signal.SIGINT, "scoring")
+    assert found == 0, said
+    assert (out / "report.html").exists()
