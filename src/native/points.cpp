@@ -41,7 +41,7 @@ void bind_points(nb::module_& m) {
             require(is_rising(first, points) && int64_t(first.shape(0)) == groups + 1, "first does not fit values");
             require(is_rising(group, groups), "group does not fit first");
             require(r >= 1 && r <= kPointsMaxRank && j >= 0 && j <= kPointsMaxLocal, "coefficients do not fit rank");
-            require(n_knots >= 1 && n_knots <= kPointsMaxKnots, "too many knots");
+            require(n_knots >= 1 && n_knots <= kPointsMaxKnots && s < (int64_t(1) << 31), "too many knots or widths");
             require(int64_t(coefficients.shape(0)) == bands && int64_t(coefficients.shape(1)) == n_knots + 1,
                     "coefficients do not fit knots");
             require(int64_t(precision.size()) == s * n * p && int64_t(shift.size()) == s * n * r && int64_t(offset.size()) == s * n,
@@ -73,7 +73,7 @@ void bind_points(nb::module_& m) {
                 };
             });
         },
-        "precision"_a, "shift"_a, "offset"_a, "values"_a, "variance"_a, "at"_a, "first"_a, "group"_a, "band"_a, "knots"_a,
+        written("precision"), written("shift"), written("offset"), "values"_a, "variance"_a, "at"_a, "first"_a, "group"_a, "band"_a, "knots"_a,
         "coefficients"_a, "psi"_a, "widths"_a, "rank"_a, "length"_a, "period"_a, "n_threads"_a, "level"_a);
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "heed.hpp"
 #include "vmath.hpp"
 
 namespace badac {
@@ -94,6 +95,7 @@ double sweep(double* sum, int j, int size, int width, double wide) {
 void likelihood(const PointsModel& in, int64_t object, int64_t n, double* work, double* precision, double* shift, double* offset) {
     const int r = in.r, j = in.j, size = j + r + 1, width = padded(in), packed = r * (r + 1) / 2;
     double *sum = work, *weighed = sum + width * width, *near = weighed + kTogether * width, *rows = near + (in.n_knots + L - 1) / L * L;
+    Attention attention;
     for (int s = 0; s < in.n_widths; ++s) {
         for (int e = 0; e < packed; ++e) precision[s * n * packed + e] = 0.0;
         for (int a = 0; a < r; ++a) shift[s * n * r + a] = 0.0;
@@ -101,7 +103,10 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* work, 
     }
     for (int64_t g = in.group[object]; g < in.group[object + 1]; ++g) {
         const int64_t start = in.first[g], count = in.first[g + 1] - start, band = in.band[g];
-        for (int64_t k = 0; k < count; ++k) make_row(in, start + k, band, width, near, rows + k * width);
+        for (int64_t k = 0; k < count; ++k) {
+            attention.spent(int64_t(in.n_knots) * (width + 20));
+            make_row(in, start + k, band, width, near, rows + k * width);
+        }
         const int64_t whole = (count + kTogether - 1) / kTogether * kTogether;
         for (int64_t i = count * width; i < whole * width; ++i) rows[i] = 0.0;
         for (int s = 0; s < in.n_widths; ++s) {
@@ -116,6 +121,7 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* work, 
                     const VecD w = broadcast<VecD>(1.0 / variance);
                     for (int c = 0; c < width; c += L) store(weighed + i * width + c, VecD(w * load<VecD>(rows + (k + i) * width + c)));
                 }
+                attention.spent(int64_t(kTogether) * size * width);
                 add_rows(rows + k * width, weighed, size, width, sum);
             }
             total += sweep(sum, j, size, width, wide);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from surveys import curves, frame_of
 
 from badac import BADACClassifier, Measurements
 from badac.dask import cluster, rank_files
+from badac.dask.files import is_private
 from badac.dask.parts import BAD_ROWS, Part, Run, judge_piece, keep_parts
 from badac.dask.pieces import Piece, files_of, pieces
 from badac.job import Layout, RankOptions, Record, rank_file
 from badac.job.record import versions
+from badac.locks import Locked
 from badac.partition import BadRows
 
 
@@ -217,12 +220,61 @@ def test_the_run_survives_a_worker(trained: BADACClassifier, folder: Path) -> No
     same(found, expected)
 
 
-def test_a_cluster_is_started_or_found() -> None:
+@pytest.mark.skipif(not is_private(), reason="the package cryptography is absent: clusters are not private")
+def test_a_cluster_of_our_own_is_for_its_user_alone() -> None:
     with cluster(workers=1) as own:
         address = own.scheduler.address
+        assert address.startswith("tls://127.0.0.1:")
+        assert "//127.0.0.1:" in own.dashboard_link
+        with pytest.raises(ValueError, match="no scheduler answers"), cluster(scheduler=address):
+            raise AssertionError
+
+
+def test_two_runs_into_one_folder_do_not_meet(client: Any, trained: BADACClassifier, folder: Path) -> None:
+    """The second is refused while the first is at work, and takes nothing of it away."""
+    told = []
+
+    def second(n: int) -> None:
+        if n and not told:
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+
+    def run() -> None:
+        try:
+            rank_files(trained, folder, folder.parent / "out", client)
+        except Locked as busy:
+            told.append(str(busy))
+
+    found = rank_files(trained, folder, folder.parent / "out", client, done=second)
+    assert len(told) == 1 and "is being written by" in told[0]
+    same(found, rank_file(trained, one_file(folder)))
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty", "noise", "footer"])
+def test_a_damaged_part_is_redone_and_said(
+    client: Any, trained: BADACClassifier, folder: Path, damage: str
+) -> None:
+    first = rank_files(trained, folder, folder.parent / "out", client)
+    part = Path(first.parts) / "part-000001.parquet"
+    whole = part.read_bytes()
+    ruined = {"truncated": whole[: len(whole) // 2], "empty": b"", "noise": b"PAR1" + b"\xff" * 100 + b"PAR1"}
+    # All but the footer is gone: only who reads the columns notices.
+    part.write_bytes(ruined.get(damage, b"PAR1" + b"\0" * 200 + whole[204:]))
+    again = rank_files(trained, folder, folder.parent / "out", client)
+    same(again, first)
+    assert any("part-000001.parquet is damaged" in note and "judged again" in note for note in again.notes)
+
+
+def test_a_cluster_is_started_or_found() -> None:
+    with cluster(workers=1) as own:
         assert len(own.scheduler_info()["workers"]) == 1
-        with cluster(scheduler=address) as other:
-            assert other.submit(sum, [1, 2]).result(timeout=60) == 3
+        assert own.submit(sum, [1, 2]).result(timeout=60) == 3
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as running,
+        cluster(scheduler=running.scheduler_address) as other,
+    ):
+        assert other.submit(sum, [1, 2]).result(timeout=60) == 3
     with (
         pytest.raises(ValueError, match="no scheduler answers at 'tcp://127.0.0.1:1'"),
         cluster(scheduler="tcp://127.0.0.1:1"),

@@ -69,7 +69,11 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     if scheduler is not None:
         try:
             client = distributed.Client(scheduler, timeout=10, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:  # TypeError: it speaks TLS, and we have no certificate
+        except (
+            OSError,
+            ValueError,
+            TypeError,
+        ) as error:  # TypeError: it speaks TLS, and we have no certificate
             raise ValueError(
                 f"no scheduler answers at {scheduler!r}: {clause(error)}. Start one with `dask scheduler`, and give its "
                 "address."

@@ -111,6 +111,20 @@ def new_axes(ax: Axes | None, *, width: float = COLUMN, height: float | None = N
     return new_figure(width=width, height=height)[1] if ax is None else ax
 
 
+def _no_formulas(figure: Figure) -> None:
+    """Let names from tables be drawn as they are; only the powers of ten of logarithmic axes are mathematics."""
+    from matplotlib.text import Text
+    from matplotlib.ticker import FixedFormatter
+
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        named = axis.get_major_formatter()
+        if isinstance(named, FixedFormatter):
+            named.seq = [literal(str(name).replace(r"\$", "$")) for name in named.seq]
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and "$" in text.get_text() and r"\mathdefault" not in text.get_text():
+            text.set_text(literal(text.get_text().replace(r"\$", "$")))
+
+
 def literal(text: object) -> str:
     """Return text from a table so that matplotlib draws it as it is: two dollars in a name are no formula."""
     return str(text).replace("$", r"\$")
@@ -126,6 +140,7 @@ def legend(ax: Axes, **options: Any) -> None:
 def rendered(figure: Figure, form: str) -> bytes:
     """Return the figure as the bytes of a PNG or SVG file."""
     buffer = io.BytesIO()
+    _no_formulas(figure)
     with house_style():
         # No date: the same numbers give the same bytes.
         figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)
