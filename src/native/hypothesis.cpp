@@ -31,6 +31,7 @@ void bind_hypothesis(nb::module_& m) {
            const std::string& level) {
             WithoutArrays in{};
             in.n = int64_t(shift.shape(0)), in.all = small(shift.shape(1), "too many dimensions"), in.sums_width = small(sums.shape(1), "too many sums");
+            require(in.sums_width < (1 << 24), "too many sums");
             in.columns = small(amplitude.shape(1), "too many columns"), in.size = small(chosen.shape(0), "too many dimensions");
             const int rest = in.size - in.columns;
             require(in.size >= 1 && in.size <= kMaxDeviation && rest >= 0, "1 to 96 dimensions, of which some are integrated");

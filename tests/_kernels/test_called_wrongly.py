@@ -101,14 +101,33 @@ def without(**changed: Any) -> None:
         "out_precision": np.empty((1, 1)),
         "out_shift": np.empty((1, 1)),
         "out_offset": np.empty(1),
-        "precision": np.array([[1.0, 0.0, 1.0]]),
+        "sums": np.array([[1.0, 0.0, 1.0]]),
         "shift": np.ones((1, 2)),
         "offset": np.zeros(1),
         "amplitude": np.ones((1, 1)),
         "chosen": np.arange(2, dtype=np.int32),
-        "place": np.arange(3, dtype=np.int32),
+        "first": np.arange(3, dtype=np.int32),
+        "second": np.full(3, -1, np.int32),
     }
     core.latent_without(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def irregular(**changed: Any) -> None:
+    given: dict[str, Any] = {
+        "precision": np.empty((1, 1, 1)),
+        "shift": np.empty((1, 1, 1)),
+        "offset": np.empty((1, 1)),
+    }
+    given |= {"values": np.ones(3), "variance": np.ones(3), "at": np.arange(3.0), "first": np.array([0, 3])}
+    given |= {"group": np.array([0, 1]), "band": np.array([0]), "knots": np.arange(2.0), "rank": 1}
+    given |= {
+        "coefficients": np.ones((1, 3, 2)),
+        "psi": np.ones(1),
+        "widths": np.ones(1),
+        "length": 1.0,
+        "period": np.inf,
+    }
+    core.points_likelihood(**{**given, "n_threads": 1, "level": "", **changed})
 
 
 def widths(name: str, n: int = 2, m: int = 3, r: int = 1, **changed: Any) -> None:
@@ -135,6 +154,7 @@ CALLS: dict[str, Call] = {
         )
     },
     "weigh_points": points,
+    "points_likelihood": irregular,
     "latent_without": without,
     "bumps": bumps,
     **{n: lambda n=n, **c: widths(n, **c) for n in ("widths_posterior", "widths_log_likelihood")},
@@ -144,6 +164,7 @@ WRITTEN = {
     "latent_step": ("evidence", "sums", "near"),
     "latent_left_out": ("evidence",),
     "weigh_points": ("weight", "scaled", "offset"),
+    "points_likelihood": ("precision", "shift", "offset"),
     "latent_without": ("out_precision", "out_shift", "out_offset"),
     "widths_posterior": ("weight", "squared"),
 }
@@ -227,7 +248,7 @@ def test_lengths_beyond_an_int() -> None:
         with pytest.raises(ValueError):
             without(
                 shift=np.empty((0, r)),
-                precision=np.empty((0, 1)),
+                sums=np.empty((0, r)),
                 offset=np.empty(0),
                 amplitude=np.empty((0, 1)),
             )
