@@ -295,7 +295,7 @@ def _more_than_once(ids: npt.NDArray[Any]) -> str:
 
 
 def write_ranking(found: Found, path: Path) -> list[str]:
-    """Write the ranking by the suffix: Parquet and CSV a piece at a time, FITS, VOTable and ECSV at once; what is to be said of it."""
+    """Write the ranking by the suffix, Parquet and CSV a piece at a time; what is to be said of it."""
     import pandas
 
     if path.suffix not in (".csv", ".parquet"):
