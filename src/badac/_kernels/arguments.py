@@ -1,7 +1,7 @@
 """What the kernels take, checked once and in one form.
 
 The compiled core reads raw memory and its NumPy twin would broadcast whatever fits, so both see their arguments through
-this door: float64, C-contiguous, shapes that agree. Nothing is changed in place; what already has that form is not copied.
+these checks: float64, C-contiguous, shapes that agree. Nothing is changed in place; what already has that form is not copied.
 Shapes: ``n`` objects, ``k`` curves, ``m`` points.
 """
 
