@@ -112,3 +112,16 @@ def test_wrong_labels_are_wild_objects() -> None:
     told = found.apply(evidence)
     # Nothing speaks more against a class than that the object may be wild.
     assert (told.max(axis=1) - told.min(axis=1)).max() <= -np.log(found.contaminated) + 1e-9
+
+
+def test_relative_noise_is_the_median_of_the_points_that_there_are() -> None:
+    rng = np.random.default_rng(8)
+    for m in (1, 2, 7, 30):
+        values, sigma = rng.standard_normal((40, m)), rng.uniform(0.1, 2.0, (40, m))
+        values[rng.random(values.shape) < 0.3] = np.nan
+        values[0] = 0.0
+        objects = Measurements(values, sigma)
+        left = np.where(np.isnan(values), np.nan, sigma)
+        left[np.isnan(values).all(axis=1)] = 1.0
+        found = relative_noise(objects, np.ones(m))
+        np.testing.assert_allclose(np.exp(found), np.nanmedian(left, axis=1), rtol=1e-5)

@@ -96,7 +96,14 @@ def relative_noise(objects: Measurements, scale: FloatArray) -> FloatArray:
     unit = scale[:1] if objects.own_points else scale
     ratio = np.where(objects.observed, objects.sigma, np.nan) / unit
     ratio[~objects.observed.any(axis=1)] = 1.0
-    return np.asarray(np.log(np.nanmedian(ratio, axis=1) + _LEAST_NOISE))
+    return np.asarray(np.log(_median(ratio) + _LEAST_NOISE))
+
+
+def _median(rows: FloatArray) -> FloatArray:
+    """Return (n,): the median of each row (n, m), without its NaN; by one sort, where `numpy.nanmedian` masks row by row."""
+    ordered, count = np.sort(rows, axis=1), (~np.isnan(rows)).sum(axis=1)
+    row = np.arange(len(rows))
+    return np.asarray(0.5 * (ordered[row, (count - 1) // 2] + ordered[row, count // 2]))
 
 
 def _exponents(exponent: float, slope: float, above: FloatArray) -> FloatArray:
