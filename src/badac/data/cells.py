@@ -165,10 +165,11 @@ def bad_cells(values: FloatArray, sigma: FloatArray) -> tuple[tuple[str, BoolArr
 def numbers(column: Any, name: str) -> FloatArray:
     """Return a column as float64, empty cells NaN, or raise a ValueError that names it, the row and what is there."""
     try:
+        plain = column
         if getattr(column.dtype, "na_value", None) is not None and hasattr(column, "to_numpy"):
             # pandas' own types have an empty cell that NumPy does not know.
-            column = column.to_numpy(dtype=object, na_value=np.nan)
-        return as_real(column, f"column {name!r}")
+            plain = column.to_numpy(dtype=object, na_value=np.nan)
+        return as_real(plain, f"column {name!r}")
     except (TypeError, ValueError) as error:
         where = _first_text(column)
         if where is None:

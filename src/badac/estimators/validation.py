@@ -71,6 +71,8 @@ def to_objects(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Meas
     """
     X = X if isinstance(X, Catalogue) else as_frame(X)
     found: Catalogue | None = None
+    if reset:
+        _forget_layout(estimator)
     if isinstance(X, Measurements):
         if X_err is not None:
             raise ValueError("`X` is a Measurements and has its own errors: `X_err` must not be given too.")
@@ -94,8 +96,6 @@ def to_objects(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Meas
         if hasattr(X, "columns") and hasattr(X, "index"):
             ids, index = row_names(X, None)
             found = Catalogue(objects, ids, None, "values without errors", carried=index)
-        if reset:
-            _forget_layout(estimator)
     if objects.n_objects == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape={objects.shape}) while a minimum of 1 is required."
