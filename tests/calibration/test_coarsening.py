@@ -124,4 +124,5 @@ def test_relative_noise_is_the_median_of_the_points_that_there_are() -> None:
         left = np.where(np.isnan(values), np.nan, sigma)
         left[np.isnan(values).all(axis=1)] = 1.0
         found = relative_noise(objects, np.ones(m))
-        np.testing.assert_allclose(np.exp(found), np.nanmedian(left, axis=1), rtol=1e-5)
+        # A thousandth of the spread is added: exact values have a noise level too.
+        np.testing.assert_allclose(np.exp(found), np.nanmedian(left, axis=1) + 1e-3, rtol=1e-12)
