@@ -1,69 +1,91 @@
-"""The main job on data that the package makes: the very steps of ``badac rank``, twice, and a page that sums them up.
+"""The main job on data that the package makes: the very steps of ``badac rank``, once for each kind of data, and an index page.
 
-Two parts: curves, one percent of which carry a narrow bump that no training curve has (Experiment 2 of the paper as printed),
-and scikit-learn's handwritten digits with known noise, among which there are nines that no training image shows. Each is fitted
-as populations, the quickest good choice, beside a random forest that sees the values but not their error bars.
+    curves         on a common grid, one percent of which carry a narrow bump (Experiment 2 of the paper as printed)
+    light_curves   of variable stars in two bands, at times of their own, folded, labels in a table apart; eclipses are new
+    catalogue      of stars with Gaia's columns and positions; subdwarfs are new
+
+Each is fitted as ``badac rank`` does it, with its report and its list of discoveries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from badac.job import Found, RankOptions, Settings, learn, rank_file, read_training, write_results
-from badac.job.folder import output_folder
-from badac.job.simulated import Simulated, simulate, write_tables
-from badac.metrics import (
-    ClassificationSummary,
-    DetectionSummary,
-    classification_summary,
-    detection_summary,
+from badac.data import Preparation
+from badac.job import (
+    Found,
+    RankOptions,
+    Settings,
+    TableOptions,
+    learn,
+    rank_file,
+    read_training,
+    write_results,
 )
-from badac.plots import CalibrationDisplay, new_figure
+from badac.job.folder import output_folder
+from badac.job.report import headline
+from badac.job.simulated import simulate, write_survey, write_tables
+from badac.metrics import ClassificationSummary, DetectionSummary, classification_summary, detection_summary
 from badac.plots.page import Page
+from badac.simulate.surveys import star_catalogue, variable_stars
 from badac.writing import write_whole
 
-FloatArray = npt.NDArray[np.float64]
 Step = Callable[[str], AbstractContextManager[None]]
 
-PARTS = {"curves": "2", "digits": "digits"}
-_TREES = 300
+
+@dataclass(frozen=True)
+class Story:
+    """One kind of data in the demonstration.
+
+    Attributes
+    ----------
+    title, about : str
+        What the data are, for the page.
+    write : callable
+        Writes train.parquet, new.parquet and truth.csv (and labels.csv) into a folder; takes it, a size and a seed.
+    size : callable
+        Objects in each table, of the size that was asked for.
+    table : callable
+        What is said about the tables in a folder.
+    options : str
+        The same, as it is typed.
+    """
+
+    title: str
+    about: str
+    write: Callable[[Path, int, int], None]
+    size: Callable[[int], int]
+    table: Callable[[Path], TableOptions]
+    options: str
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One data set, judged: what was asked, how well it was answered, and by whom.
+    """One kind of data, judged.
 
     Attributes
     ----------
     name : str
-    drawn : Simulated
-        The tables and the truth.
     found : Found
         What ``badac rank`` found.
-    label : (n,)
-        True classes of the new objects that belong to a known one.
-    probability : dict of (n, k)
-        By algorithm, of those objects.
-    classification : dict of ClassificationSummary
-        By algorithm.
+    classification : ClassificationSummary
+        How well objects of known classes were told.
     detection : DetectionSummary
         How well the new ones were found.
+    listed : int
+        New ones in the list of discoveries.
     """
 
     name: str
-    drawn: Simulated
     found: Found
-    label: npt.NDArray[np.generic]
-    probability: dict[str, FloatArray]
-    classification: dict[str, ClassificationSummary]
+    classification: ClassificationSummary
     detection: DetectionSummary
+    listed: int
 
 
 @dataclass(frozen=True)
@@ -75,13 +97,13 @@ class DemoOptions:
     seed : int
         Of the generated data.
     n_curves : int
-        Training and new curves.
+        Training and new curves; a fifth of it light curves, a half of it stars.
     n_jobs : int, optional
         Threads.
     settings : Settings, optional
-        Of the model; by default those that take a minute or two: one kind of class model, few folds.
+        Of the model; by default those that take a minute: one kind of class model for the curves, few folds.
     n_shown : int
-        Objects that each report draws.
+        Objects that each report draws at most.
     """
 
     seed: int = 0
@@ -100,109 +122,101 @@ def run(
 ) -> tuple[Part, ...]:
     """Generate the tables, learn, classify and rank; the folder holds the tables, the rankings and the reports."""
     with output_folder(folder, overwrite=overwrite) as working:
-        parts = tuple(_run_part(name, working / name, options, step) for name in PARTS)
+        parts = tuple(_run_part(name, working / name, options, step) for name in STORIES)
         write_whole(working / "report.html", report(parts).render())
     return parts
 
 
 def _run_part(name: str, folder: Path, options: DemoOptions, step: Step) -> Part:
+    story = STORIES[name]
     settings = options.settings or Settings(class_model="population", seed=options.seed, folds=2)
-    with step(f"Making noisy {name}"):
-        drawn = simulate(PARTS[name], size=options.n_curves, seed=options.seed)
+    with step(f"Making {story.title}"):
         folder.mkdir()
-        write_tables(drawn, folder)
-    model = learn(read_training(folder / "train.parquet"), settings, n_jobs=options.n_jobs, step=step)
-    with step(f"Ranking new {name}"):
-        command = f"badac rank {name}/train.parquet {name}/new.parquet --class-model population --folds 2"
+        story.write(folder, story.size(options.n_curves), options.seed)
+    training = read_training(folder / "train.parquet", story.table(folder))
+    model = learn(training, settings, n_jobs=options.n_jobs, step=step)
+    with step(f"Ranking new {story.title}"):
         found = rank_file(
-            model, folder / "new.parquet", RankOptions(n_shown=options.n_shown, command=command)
+            model, folder / "new.parquet", RankOptions(n_shown=options.n_shown, command=typed(name))
         )
-        write_results(found, folder)
-    with step("Asking a random forest that sees no error bars"):
-        return _judge(name, drawn, found, options)
+        write_results(found, folder, table=folder / "new.parquet")
+    return _judge(name, found, folder)
 
 
-def _judge(name: str, drawn: Simulated, found: Found, options: DemoOptions) -> Part:
-    from sklearn.ensemble import RandomForestClassifier
+def typed(name: str) -> str:
+    """Return the command that does the same."""
+    words = (f"badac rank {name}/train.parquet {name}/new.parquet", STORIES[name].options.format(folder=name))
+    return " ".join(word for word in (*words, "--class-model population --folds 2") if word)
 
-    place = np.argsort(found.ranking.objects)
-    normal = ~drawn.is_anomaly
-    ours = found.ranking.proba[place].astype(np.float64)[normal]
-    forest = RandomForestClassifier(_TREES, n_jobs=options.n_jobs, random_state=options.seed)
-    forest.fit(drawn.train.values, drawn.train_label)
-    probability = {
-        "badac": ours / ours.sum(axis=1, keepdims=True),
-        "random forest": forest.predict_proba(drawn.new.values[normal]),
-    }
-    label = drawn.truth[normal]
-    classes = found.model.classes_
+
+def _judge(name: str, found: Found, folder: Path) -> Part:
+    import pandas
+
+    truth = (
+        pandas.read_csv(folder / "truth.csv").set_index("object").loc[found.ranking.ids.astype(str).tolist()]
+    )
+    odd, label = truth["anomaly"].to_numpy(dtype=bool), truth["label"].to_numpy().astype(str)
+    proba = found.ranking.proba.astype(np.float64)
+    classes = found.model.classes_.astype(str)
     return Part(
         name,
-        drawn,
         found,
-        label,
-        probability,
-        {who: classification_summary(label, p, classes) for who, p in probability.items()},
-        detection_summary(
-            drawn.is_anomaly, found.ranking.score[place], n_flagged=int(drawn.is_anomaly.sum())
-        ),
+        classification_summary(label[~odd], (proba / proba.sum(axis=1, keepdims=True))[~odd], classes),
+        detection_summary(odd, found.ranking.score, n_flagged=int(odd.sum())),
+        int(odd[: found.n_discoveries].sum()),
     )
 
 
-def table(parts: tuple[Part, ...]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def table(parts: Sequence[Part]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the columns and the rows of the summary."""
-    columns = ("data", "algorithm", "accuracy", "log-loss", "calibration error")
+    columns = ("data", "new objects", "accuracy", "strange ones", "AUC", "list")
     rows: list[tuple[str, ...]] = [
-        (part.name, who, f"{100 * found.accuracy:.2f} %", f"{found.log_loss:.4f}", f"{found.ece:.4f}")
+        (
+            STORIES[part.name].title,
+            f"{part.found.n_objects:,}",
+            f"{100 * part.classification.accuracy:.1f} %",
+            f"{part.detection.n_anomalies:,}",
+            f"{part.detection.auc:.3f}",
+            f"{part.found.n_discoveries:,} ({part.listed:,} right)",
+        )
         for part in parts
-        for who, found in part.classification.items()
     ]
     return columns, rows
 
 
-def detection_line(part: Part) -> str:
-    """Say in a sentence how well the new ones were found."""
-    found = part.detection
-    return (
-        f"{found.n_anomalies} of {found.n_objects} new {part.name} are of no known class: MCC {found.mcc:.3f}, "
-        f"AUC {found.auc:.3f}, rank-weighted score {found.rws:.3f}."
-    )
-
-
-def report(parts: tuple[Part, ...]) -> Page:
-    """Return the page that sums it up."""
-    curves, digits = parts
+def report(parts: Sequence[Part]) -> Page:
+    """Return the page that links the reports and sums them up."""
     page = Page("badac: a demonstration")
     page.paragraph(
-        "What a noisy object is, or that it is something new: two data sets with an error bar on every number.",
+        "What a noisy object is, or that it is something new: one data set of each kind, with an error bar on every number.",
         kind="lead",
     )
-    page.section("The reports")
-    page.paragraph("As badac rank writes them for your own tables:")
-    page.links([(f"{part.name}/report.html", f"What is new among the {part.name}?") for part in parts])
-    page.section("What is it?")
     columns, rows = table(parts)
     page.table(
-        f"{len(curves.drawn.train)} training curves of {curves.drawn.train.n_points} points; {len(digits.drawn.train)} "
-        f"training images of {digits.drawn.train.n_points} pixels. The forest sees the values, not their error bars.",
+        f"Accuracy is that of objects of known classes; the list holds what can be told from known objects with at most "
+        f"{100 * parts[0].found.fdr:g} % false alarms.",
         columns,
         rows,
-        ours=[row[1] == "badac" for row in rows],
     )
-    page.figure(
-        _calibration(parts),
-        "Do the probabilities mean what they say? On the dashed line they do.",
-        "Calibration curves of badac and a random forest on curves and on digits, beside the diagonal.",
-    )
-    page.section("Is it something new?")
     for part in parts:
-        page.paragraph(detection_line(part))
+        story = STORIES[part.name]
+        page.section(f"{story.title[:1].upper()}{story.title[1:]}")
+        page.paragraph(story.about)
+        page.paragraph(headline(part.found))
+        page.links(
+            [
+                (f"{part.name}/report.html", f"The report: what is new among the {story.title}?"),
+                (f"{part.name}/ranking.parquet", "The ranking, strangest first"),
+            ]
+        )
+        page.code(f"{typed(part.name)} -o ranking\nbadac explain ranking --rank 1")
     page.section("Your own data")
     page.code(
         "badac rank train.csv new.csv        # columns: object, label, flux_g, flux_g_err, ...\n\n"
         "import badac\n"
         "train = badac.Measurements(values, sigma)          # (objects, points); NaN = missing\n"
         "model = badac.BADACClassifier().fit(train, label)\n"
+        "print(model)                                       # what was learned\n"
         "model.predict_proba(new)                           # a calibrated probability per class\n"
         "model.rank(new)                                    # strangest first\n"
         "model.explain(new[:5]).plot(0)                     # where it is strange"
@@ -210,13 +224,52 @@ def report(parts: tuple[Part, ...]) -> Page:
     return page
 
 
-def _calibration(parts: tuple[Part, ...]) -> Any:
-    figure, axes = new_figure(1, 2, width=7.0, height=3.2)
-    for ax, part in zip(axes, parts, strict=True):
-        is_class = (part.label[:, None] == part.found.model.classes_).ravel()
-        curves = {who: probability.ravel() for who, probability in part.probability.items()}
-        CalibrationDisplay.from_predictions(is_class, curves).plot(
-            ax, of="a class", with_legend=part is parts[0]
-        )
-        ax.set_title(part.name)
-    return figure
+def _write_curves(folder: Path, size: int, seed: int) -> None:
+    write_tables(simulate("2", size=size, seed=seed), folder)
+
+
+def _write_light_curves(folder: Path, size: int, seed: int) -> None:
+    write_survey(variable_stars(size, size, np.random.default_rng(seed)), folder)
+
+
+def _write_catalogue(folder: Path, size: int, seed: int) -> None:
+    write_survey(star_catalogue(size, size, np.random.default_rng(seed)), folder)
+
+
+def _plain(folder: Path) -> TableOptions:
+    return TableOptions()
+
+
+def _folded(folder: Path) -> TableOptions:
+    prepared = Preparation(period="period", fold=True)
+    return TableOptions(labels=str(folder / "labels.csv"), preparation=prepared)
+
+
+STORIES: dict[str, Story] = {
+    "curves": Story(
+        "curves on a grid",
+        "Two classes of curves at common points; one percent of the new ones carry a narrow bump that no training curve has.",
+        _write_curves,
+        lambda n: n,
+        _plain,
+        "",
+    ),
+    "light_curves": Story(
+        "light curves",
+        "Variable stars in two bands at times of their own, folded with their periods; labels are in a table apart. New are "
+        "eclipses.",
+        _write_light_curves,
+        lambda n: max(60, n // 10),
+        _folded,
+        "--labels {folder}/labels.csv --period period --fold",
+    ),
+    "catalogue": Story(
+        "stars of a catalogue",
+        "Stars with parallax, magnitude, colour and proper motion, with positions that the report links. New are subdwarfs.",
+        _write_catalogue,
+        lambda n: max(100, n // 2),
+        _plain,
+        "",
+    ),
+}
+"""What the demonstration shows, in order; the keys are the names of the folders."""

@@ -32,26 +32,21 @@ def demo(
         check_folder(output, overwrite=overwrite)
         from rich.table import Table
 
-        from badac.demo import DemoOptions, detection_line, run, table
+        from badac.demo import DemoOptions, run, table
 
         note(
-            "Two data sets with an error bar on every number: curves, and handwritten digits. A minute or two ..."
+            "One data set of each kind, with an error bar on every number: curves, light curves, a catalogue. A minute ..."
         )
         parts = run(output, DemoOptions(seed, size, jobs), overwrite=overwrite, step=step)
         columns, rows = table(parts)
-        shown = Table(*columns, title="What is it?")
+        shown = Table(*columns, title="What is it, and is it something new?")
         for row in rows:
             shown.add_row(*row)
-        console = to_stdout()
-        console.print(shown)
-        console.print("Is it something new?")
-        for part in parts:
-            console.print(f"  {detection_line(part)}", highlight=False, soft_wrap=True)
-        train, new = (output / "curves" / f"{name}.parquet" for name in ("train", "new"))
+        to_stdout().print(shown)
         note(
             f"\nReport: {output / 'report.html'}\n"
             "Next, with these tables or your own:\n"
-            f"  badac fit {train} -o model.badac\n"
-            f"  badac rank model.badac {new} -o ranking\n"
-            f"  badac explain model.badac {new} {parts[0].found.ranking.ids[0]} -o strange.png"
+            f"  badac explain {output / 'light_curves'} --rank 1 -o strange.png\n"
+            f"  badac fit {output / 'curves' / 'train.parquet'} -o model.badac\n"
+            f"  badac rank model.badac {output / 'curves' / 'new.parquet'} -o ranking"
         )

@@ -21,6 +21,9 @@ class Kind(StrEnum):
     outliers = "3"
     correlated = "4"
     digits = "digits"
+    stars = "stars"
+    variables = "variables"
+    spectra = "spectra"
 
 
 class Setting(StrEnum):
@@ -32,7 +35,10 @@ class Setting(StrEnum):
 
 def simulate(
     kind: Annotated[
-        Kind, typer.Argument(help="One of the paper's experiments, 1 to 4, or digits.")
+        Kind,
+        typer.Argument(
+            help="One of the paper's experiments, 1 to 4, digits, or tables as surveys have them."
+        ),
     ] = Kind.compact,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables.")] = Path(
         "simulated"
@@ -55,13 +61,18 @@ def simulate(
     """
     with plainly():
         from badac.job.folder import check_folder, output_folder
+        from badac.job.simulated import SURVEYS, write_survey, write_tables
         from badac.job.simulated import simulate as draw
-        from badac.job.simulated import write_tables
 
         check_folder(output, overwrite=overwrite)
-        with step("Simulating"):
-            drawn = draw(kind.value, setting=setting.value, size=size, seed=seed)
-            with output_folder(output, overwrite=overwrite) as working:
+        with step("Simulating"), output_folder(output, overwrite=overwrite) as working:
+            if kind.value in SURVEYS:
+                import numpy as np
+
+                made = SURVEYS[kind.value](size, size, np.random.default_rng(seed))
+                write_survey(made, working, form.suffix)
+            else:
+                drawn = draw(kind.value, setting=setting.value, size=size, seed=seed)
                 write_tables(drawn, working, form.suffix)
         train, new = (output / f"{name}.{form.suffix}" for name in ("train", "new"))
         typer.echo(f"{train}\n{new}\n{output / 'truth.csv'}")

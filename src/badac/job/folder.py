@@ -20,7 +20,8 @@ from badac.writing import sync_folder
 
 _WORKING, _REPLACED = "working-", "replaced-"
 OURS = frozenset(
-    {"report.html", "ranking.parquet", "ranking.csv", "summary.json", "model.badac", "curves", "digits"}
+    {"report.html", "ranking.parquet", "ranking.csv", "summary.json", "model.badac", "curves"}
+    | {"light_curves", "catalogue", "labels.csv", "digits"}
     | {"verdicts", "bad_rows.csv"}
     | {f"{name}.{form}" for name in ("train", "new", "truth") for form in ("csv", "parquet")}
 )

@@ -18,9 +18,13 @@ import numpy.typing as npt
 
 from badac.data import Measurements, write_table
 from badac.simulate import experiment, noisy_digits
+from badac.simulate.surveys import Survey, spectra, star_catalogue, variable_stars
 
 KINDS = ("1", "2", "3", "4", "digits")
 """The paper's experiments, and scikit-learn's digits seen through noise."""
+
+SURVEYS = {"stars": star_catalogue, "variables": variable_stars, "spectra": spectra}
+"""Tables as surveys have them: a catalogue, light curves with labels apart, spectra with inverse variances."""
 
 _NEVER_SEEN = 9
 
@@ -94,3 +98,15 @@ def write_tables(drawn: Simulated, folder: Path, form: str = "parquet") -> None:
         write_table({column: frame[column].to_numpy() for column in frame}, folder / f"{name}.{form}")
     truth = new[["object"]].assign(label=drawn.truth, anomaly=drawn.is_anomaly)
     truth.to_csv(folder / "truth.csv", index=False)
+
+
+def write_survey(made: Survey, folder: Path, form: str = "parquet") -> None:
+    """Write the tables of a survey, and labels.csv where the labels are apart; `form` as in `write_tables`."""
+    for name, frame in (("train", made.train), ("new", made.new)):
+        if form == "parquet":
+            frame.to_parquet(folder / f"{name}.parquet", index=False)
+        else:
+            write_table({column: frame[column].to_numpy() for column in frame}, folder / f"{name}.{form}")
+    made.truth.to_csv(folder / "truth.csv", index=False)
+    if made.labels is not None:
+        made.labels.to_csv(folder / "labels.csv", index=False)
