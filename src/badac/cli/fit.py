@@ -17,6 +17,8 @@ from badac.cli.options import (
     OverwriteFile,
     Prior,
     Seed,
+    Verdicts,
+    VerdictsTable,
     read_labelled,
 )
 from badac.cli.speech import inform, plainly, print_json, printable, step, to_stdout
@@ -46,6 +48,8 @@ def fit(
     seed: Seed = 0,
     jobs: Jobs = -1,
     as_json: Json = False,
+    verdicts: Verdicts = None,
+    verdicts_table: VerdictsTable = None,
 ) -> None:
     r"""Learn the classes of a labelled table, and keep them in a model file.
 
@@ -60,10 +64,17 @@ def fit(
     $ badac fit curves.parquet --labels objects.csv --label target --find-period
 
     $ badac fit stars.parquet --label var_type --noise auto -o stars.badac
+
+    $ badac fit train.csv --verdicts new.triage.jsonl        # with what was said on the triage page
     """
     with plainly():
         check_file(output, "the model", overwrite=overwrite)
         training = read_labelled(train, table, quiet=as_json)
+        if verdicts is not None:
+            from badac.triage.verdict_files import with_verdicts
+
+            training, count = with_verdicts(training, verdicts, verdicts_table)
+            inform(f"{verdicts.name}: {count} objects that somebody gave a class or a new kind learn too.")
         from badac.job import Record, Settings, learn
         from badac.store import save
 

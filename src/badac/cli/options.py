@@ -83,6 +83,16 @@ Seed = Annotated[int, typer.Option("--seed", help="Seed of what is drawn at rand
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.", show_default="all cores")
 ]
+Verdicts = Annotated[
+    Path | None,
+    typer.Option(
+        "--verdicts", help="What was said of objects: a session of badac triage, or a table of verdicts."
+    ),
+]
+VerdictsTable = Annotated[
+    Path | None,
+    typer.Option("--verdicts-table", help="Table with those objects, if the session does not know it."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for pipes.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace earlier results in the output folder.")]
 OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace the output file, if there is one.")]

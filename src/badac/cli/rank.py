@@ -18,6 +18,7 @@ from badac.cli.options import (
     Overwrite,
     Prior,
     Seed,
+    Verdicts,
     is_model,
     load_model,
     read_labelled,
@@ -99,6 +100,7 @@ def rank(
     scheduler: Scheduler = None,
     on_error: OnError = OnErrorChoice.stop,
     as_json: Json = False,
+    verdicts: Verdicts = None,
 ) -> None:
     r"""Classify new objects, rank them by how strange they are, and write a report.
 
@@ -155,6 +157,13 @@ def rank(
                 fitted.prepare_pvalues()
             with counting(f"Ranking {new.name}", rows_in(new), "rows") as done:
                 found = rank_file(fitted, new, options, done=done, say=warn)
+        if verdicts is not None:
+            from badac.triage.verdict_files import without_dismissed
+
+            found, count = without_dismissed(found, verdicts)
+            inform(
+                f"{verdicts.name}: {count} objects that somebody has explained leave the ranking; the list is made again."
+            )
         with output_folder(output, overwrite=overwrite) as working, step("Writing the report"):
             stored = model if is_model(model) else None
             about_files = write_results(found, working, form.suffix, table=new, model=stored)
