@@ -90,6 +90,14 @@ class Explanation:
         expected, sigma = self.expected / unit, self.expected_sigma / unit
         return replace(self, objects=in_units(self.objects, unit), expected=expected, expected_sigma=sigma)
 
+    def of_points(self, stop: int) -> Explanation:
+        """Return the same for the points up to `stop` only, without columns that were joined to them."""
+        cut = {
+            name: getattr(self, name)[:, :stop]
+            for name in ("pull", "contribution", "expected", "expected_sigma")
+        }
+        return replace(self, objects=self.objects[:, :stop], **cut)
+
     def described(self, about: Description) -> Explanation:
         """Return the same for objects of which it is known what they are."""
         return replace(self, about=about)

@@ -17,7 +17,7 @@ def test_weighted_means_of_the_points_in_a_bin() -> None:
     objects = Measurements(
         [[1.0, 3.0, 7.0, np.nan]], [[1.0, 0.5, 1.0, 1.0]], at=[[0.2, 0.4, 1.5, 0.3]], band=[[0, 0, 1, 0]]
     )
-    found = Grid(np.array([0.0, 1.0, 2.0]), 2).apply(objects)
+    found = Grid(np.array([0.0, 1.0, 2.0]), 2, np.ones(4, dtype=bool)).apply(objects)
     # Weights 1 and 4: (1 + 12) / 5, with the error 1 / sqrt(5).
     np.testing.assert_allclose(found.values, [[2.6, np.nan, np.nan, 7.0]])
     np.testing.assert_allclose(found.sigma, [[5.0**-0.5, np.inf, np.inf, 1.0]])
@@ -44,7 +44,7 @@ def test_objects_without_a_point_a_band_or_an_error() -> None:
     plain = Measurements([[1.0, 2.0], [3.0, 4.0]], 0.1, at=[[0.0, 1.0], [0.5, 2.0]])
     assert Grid.of(plain).n_bands == 1
     exact = Measurements([[1.0, 2.0], [3.0, 4.0]], [[0.0, 1.0], [1.0, 1.0]], at=[[0.5, 0.6], [0.5, 0.7]])
-    found = Grid(np.array([0.0, 1.0]), 1).apply(exact)
+    found = Grid(np.array([0.0, 1.0]), 1, np.ones(1, dtype=bool)).apply(exact)
     assert abs(found.values[0, 0] - 1.0) < 1e-9
     same_time = Measurements([[1.0], [2.0]], 0.1, at=[[3.0], [3.0]])
     assert Grid.of(same_time).apply(same_time).values.ravel().tolist() == [1.0, 2.0]

@@ -8,12 +8,12 @@ model of curves at their own points (`badac.classes.irregular`) loses nothing. B
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from badac.data.measurements import Measurements
-from badac.data.validation import FloatArray
+from badac.data.validation import BoolArray, FloatArray
 from badac.registry import registered
 
 _FEWEST, _MOST = 6, 24
@@ -21,7 +21,7 @@ _FEWEST, _MOST = 6, 24
 _OUTSIDE = 0.01
 
 
-@registered("part", holds={"edges": "any", "n_bands": "> 0"})
+@registered("part", version=2, holds={"edges": "any", "n_bands": "> 0", "kept": "any"})
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Bins of the coordinate in each band.
@@ -31,10 +31,13 @@ class Grid:
     edges : (b + 1,)
         Rising.
     n_bands : int
+    kept : (bands x b,) bool
+        Cells in which a training object had a point: no others are made.
     """
 
     edges: FloatArray
     n_bands: int
+    kept: BoolArray
 
     @classmethod
     def of(cls, objects: Measurements) -> Grid:
@@ -50,10 +53,11 @@ class Grid:
         edges = np.unique(np.quantile(times, np.linspace(_OUTSIDE, 1.0 - _OUTSIDE, bins + 1)))
         if len(edges) < 2:
             edges = np.array([edges[0] - 0.5, edges[0] + 0.5])
-        return cls(edges, n_bands)
+        every = cls(edges, n_bands, np.ones(n_bands * (len(edges) - 1), dtype=np.bool_))
+        return replace(every, kept=np.asarray(every.apply(objects).observed.any(axis=0)))
 
     def apply(self, objects: Measurements) -> Measurements:
-        """Return (n, bands x b): the objects on the grid, band after band."""
+        """Return (n, cells): the objects on the grid, band after band."""
         assert objects.at is not None and objects.covariance is None
         bins = len(self.edges) - 1
         shape = (objects.n_objects, self.n_bands * bins)
@@ -74,8 +78,8 @@ class Grid:
             values, sigma = mean / total, total**-0.5
         middle = np.tile(0.5 * (self.edges[1:] + self.edges[:-1]), self.n_bands)
         return Measurements(
-            values.reshape(shape),
-            sigma.reshape(shape) if objects.has_errors else None,
-            at=middle,
-            band=np.repeat(np.arange(self.n_bands), bins),
+            values.reshape(shape)[:, self.kept],
+            sigma.reshape(shape)[:, self.kept] if objects.has_errors else None,
+            at=middle[self.kept],
+            band=np.repeat(np.arange(self.n_bands), bins)[self.kept],
         )

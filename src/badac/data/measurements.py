@@ -6,9 +6,10 @@ the points have an order, a coordinate. NaN value or infinite sigma: missing. Ze
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -26,6 +27,13 @@ from badac.data.validation import (
     rate_of_one_count,
 )
 from badac.registry import registered
+
+
+class Column(NamedTuple):
+    """A number beside the points of every object: values and standard deviations (n,); NaN and infinite where missing."""
+
+    values: FloatArray
+    sigma: FloatArray
 
 
 @registered(
@@ -73,6 +81,8 @@ class Measurements:
         count stands for, 1 / exposure.
     counted : bool
         Whether the values are counts with an exposure.
+    columns : mapping from str to Column
+        Numbers beside the points of every object (redshift, period, colour of the host), where there are any (`with_columns`).
 
     Examples
     --------
@@ -167,6 +177,43 @@ class Measurements:
         return made
 
     @property
+    def columns(self) -> Mapping[str, Column]:
+        """Named columns with errors beside the points, (n,) each."""
+        found: dict[str, Column] = self.__dict__.get("_columns", {})
+        return MappingProxyType(found)
+
+    def with_columns(self, columns: Mapping[str, Any]) -> Measurements:
+        """Return the same objects with named columns beside their points; one of a name that is there already is replaced.
+
+        Parameters
+        ----------
+        columns : mapping from name to (values, sigma), or to values
+            (n,) each, sigma also as one number for all; NaN: missing. Without sigma the values count as exact.
+
+        Examples
+        --------
+        >>> from badac import Measurements
+        >>> curves = Measurements([[1.0, 2.0], [3.0, 4.0]], 0.1).with_columns({"redshift": ([0.2, float("nan")], 0.05)})
+        >>> curves[:1].columns["redshift"].sigma
+        array([0.05])
+        """
+        own = {
+            str(name): _checked_column(str(name), given, self.n_objects) for name, given in columns.items()
+        }
+        return self._carrying({**self.columns, **own})
+
+    def without_columns(self) -> Measurements:
+        """Return the points alone."""
+        return self._carrying({})
+
+    def _carrying(self, columns: Mapping[str, Column]) -> Measurements:
+        made = Measurements._trusted(
+            self.values, self.sigma, self.covariance, self.at, self.has_errors, self.band, self.counted
+        )
+        made.__dict__["_columns"] = dict(columns)
+        return made
+
+    @property
     def observed(self) -> BoolArray:
         """(n, m), True where a point was measured."""
         return ~np.isnan(self.values)
@@ -227,6 +274,10 @@ class Measurements:
         picked = Measurements._trusted(
             self.values[rows], self.sigma[rows], covariance, at, self.has_errors, band, self.counted
         )
+        if self.columns:
+            picked = picked._carrying(
+                {name: Column(one.values[rows], one.sigma[rows]) for name, one in self.columns.items()}
+            )
         return picked if columns is None else picked.points(columns)
 
     @staticmethod
@@ -249,11 +300,14 @@ class Measurements:
         band = None if self.band is None else self.band[..., key]
         return Measurements._trusted(
             self.values[:, key], self.sigma[:, key], covariance, at, self.has_errors, band, self.counted
-        )
+        )._carrying(self.columns)
 
     def with_sigma(self, sigma: FloatArray) -> Measurements:
         """Return the same values with other standard deviations (n, m); a covariance is dropped."""
-        return Measurements(self.values, np.where(self.observed, sigma, np.inf), at=self.at, band=self.band)
+        changed = Measurements(
+            self.values, np.where(self.observed, sigma, np.inf), at=self.at, band=self.band
+        )
+        return changed._carrying(self.columns)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         # A scaler in a pipeline would otherwise turn the object into bare values, and the error bars would be gone
@@ -278,7 +332,33 @@ class Measurements:
             )
         )
         gaps = f", {missing} missing" if missing else ""
-        return f"Measurements({n} objects x {m} points{gaps}, {errors})"
+        beside = f", beside them {', '.join(self.columns)}" if self.columns else ""
+        return f"Measurements({n} objects x {m} points{gaps}, {errors}{beside})"
+
+
+def _checked_column(name: str, given: Any, n: int) -> Column:
+    """Values and sigma (n,) of a column, as they are kept: both say where it is missing."""
+    values, sigma = given if isinstance(given, tuple) and len(given) == 2 else (given, 0.0)
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != (n,):
+        raise ValueError(
+            f"column {name!r} must have one value for each of the {n} objects, shape ({n},): got {found.shape}."
+        )
+    spread = np.asarray(0.0 if sigma is None else sigma, dtype=np.float64)
+    if spread.shape not in ((), (n,)):
+        raise ValueError(
+            f"the sigma of column {name!r} must be a number or one for each object, shape ({n},): got {spread.shape}."
+        )
+    spread = np.broadcast_to(spread, (n,))
+    missing = ~np.isfinite(found) | ~np.isfinite(spread)
+    bad = ~missing & (spread < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"the sigma of column {name!r} must be >= 0: got {spread[row]} at object {row}. It is one standard deviation; "
+            "NaN says that the value is missing."
+        )
+    return Column(np.where(missing, np.nan, found), np.where(missing, np.inf, spread))
 
 
 def concatenate(parts: Sequence[Measurements]) -> Measurements:
@@ -305,8 +385,13 @@ def concatenate(parts: Sequence[Measurements]) -> Measurements:
                 raise ValueError(
                     f"all parts must have {meaning}, or none: part {number} differs from part 0."
                 )
+        if set(part.columns) != set(first.columns):
+            raise ValueError(
+                f"all parts must have the same columns beside their points: part {number} has "
+                f"{', '.join(part.columns) or 'none'}, part 0 has {', '.join(first.columns) or 'none'}. Use with_columns."
+            )
     counts = [part.n_objects for part in parts]
-    return Measurements._trusted(
+    joined = Measurements._trusted(
         np.concatenate([part.values for part in parts]),
         np.concatenate([part.sigma for part in parts]),
         _join([part.covariance for part in parts], counts, shared_ndim=2),
@@ -314,6 +399,17 @@ def concatenate(parts: Sequence[Measurements]) -> Measurements:
         first.has_errors,
         _join([part.band for part in parts], counts, shared_ndim=1),
         first.counted,
+    )
+    if not first.columns:
+        return joined
+    own = [part.columns for part in parts]
+    return joined._carrying(
+        {
+            name: Column(
+                *(np.concatenate(pieces) for pieces in zip(*(each[name] for each in own), strict=True))
+            )
+            for name in first.columns
+        }
     )
 
 
@@ -338,7 +434,7 @@ def _padded_alike(parts: Sequence[Measurements]) -> list[Measurements]:
                 np.pad(part.at, extra, constant_values=np.nan),
                 part.has_errors,
                 band,
-            )
+            )._carrying(part.columns)
         )
     return out
 

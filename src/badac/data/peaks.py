@@ -7,17 +7,35 @@ from dataclasses import dataclass
 import numpy as np
 
 from badac.data.measurements import Measurements
-from badac.data.validation import FloatArray
+from badac.data.validation import BoolArray, FloatArray
 
 _SIGNIFICANT = 3.0
 
 
 @dataclass(frozen=True, eq=False)
 class Peaks:
-    """Time and value of each object's brightest point, (n,) each; NaN where it has no point in the band."""
+    """Time and value of each object's brightest point, (n,) each; NaN where it has no point in the band.
+
+    Attributes
+    ----------
+    time, value : (n,)
+    value_sigma : (n,) or None
+        Standard deviation of the brightest point.
+    time_sigma : (n,) or None
+        Half the way to the neighbouring points: when the true peak was.
+    """
 
     time: FloatArray
     value: FloatArray
+    value_sigma: FloatArray | None = None
+    time_sigma: FloatArray | None = None
+
+    def __getitem__(self, rows: BoolArray) -> Peaks:
+        """Return the peaks of some objects."""
+        found = (self.time, self.value, self.value_sigma, self.time_sigma)
+        time, value, value_sigma, time_sigma = (None if one is None else one[rows] for one in found)
+        assert time is not None and value is not None
+        return Peaks(time, value, value_sigma, time_sigma)
 
 
 def find_peaks(objects: Measurements, band: int | None = None) -> Peaks:
@@ -37,13 +55,20 @@ def find_peaks(objects: Measurements, band: int | None = None) -> Peaks:
     rows = np.arange(objects.n_objects)
     has = use.any(axis=1)
     times = np.broadcast_to(objects.at, objects.shape)[rows, column]
-    return Peaks(np.where(has, times, np.nan), np.where(has, ranked[rows, column], np.nan))
+    sigma = np.where(has, objects.sigma[rows, column], np.nan)
+    apart = np.abs(np.where(seen, np.broadcast_to(objects.at, objects.shape), np.nan) - times[:, None])
+    apart[rows, column] = np.inf
+    nearest = np.fmin.reduce(np.where(apart > 0, apart, np.nan), axis=1, initial=np.inf)
+    reach = np.where(has & np.isfinite(nearest), 0.5 * nearest, np.nan)
+    return Peaks(np.where(has, times, np.nan), np.where(has, ranked[rows, column], np.nan), sigma, reach)
 
 
 def align_at_peak(
     objects: Measurements, band: int | None = None, *, scale: bool = True, peaks: Peaks | None = None
 ) -> Measurements:
     """Count times from the peak and, with `scale`, divide values and errors by the peak's value.
+
+    What that takes away stays beside the curves, as columns with errors: ``peak_time``, and with `scale` ``peak_value``.
 
     Parameters
     ----------
@@ -68,7 +93,10 @@ def align_at_peak(
     covariance = objects.covariance
     if covariance is not None and scale:
         covariance = np.broadcast_to(covariance, (*objects.shape, objects.n_points)) / unit[..., None] ** 2
-    return Measurements._trusted(
+    taken = {"peak_time": (found.time, 0.0 if found.time_sigma is None else found.time_sigma)}
+    if scale:
+        taken["peak_value"] = (found.value, 0.0 if found.value_sigma is None else found.value_sigma)
+    aligned = Measurements._trusted(
         objects.values / unit,
         objects.sigma / unit,
         covariance,
@@ -76,3 +104,4 @@ def align_at_peak(
         objects.has_errors,
         objects.band,
     )
+    return aligned.with_columns({**objects.columns, **taken})

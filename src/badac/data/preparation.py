@@ -193,7 +193,7 @@ class Preparation:
             "objects", int((~good).sum()), "no peak with a positive value", catalogue.ids[~good].tolist()
         )
         picked = replace(catalogue, losses=losses)[good]
-        peaks = replace(peaks, time=peaks.time[good], value=peaks.value[good])
+        peaks = peaks[good]
         return replace(
             picked,
             objects=align_at_peak(picked.objects, peaks=peaks),

@@ -23,6 +23,7 @@ from badac.data.files import read_frame
 from badac.data.frames import as_frame
 from badac.data.light_curves import from_long
 from badac.data.losses import some
+from badac.data.objects_table import with_objects
 from badac.data.pairing import pair_columns
 from badac.data.rows import names_of
 from badac.data.vectors import vector_columns
@@ -69,16 +70,31 @@ def read(
 def from_table(
     frame: Any,
     *,
-    columns: Mapping[str, str | None] | None = None,
+    columns: Mapping[str, str | None] | Sequence[str] | None = None,
     labels: Any = None,
+    objects: Any = None,
     form: str = "auto",
     **options: Any,
 ) -> Catalogue:
     """Read a table in memory, wide or long; parameters as in `read`.
 
     It may be a DataFrame of pandas, polars or any library with a dataframe interface, an Arrow or astropy table, an xarray
-    Dataset or a structured array.
+    Dataset or a structured array. With `objects`, a table or file of one row per object, `columns` may be the list of those of
+    its columns that count beside the points: ``from_table(points, objects=table, columns=["host_photoz"])``.
     """
+    if objects is not None:
+        if columns is None or isinstance(columns, Mapping):
+            raise ValueError(
+                "`objects` needs the names of its columns that count, as a list: columns=['host_photoz']. Roles of the "
+                "table of points are then those recognised; rename its columns where they are not."
+            )
+        points = from_table(frame, labels=labels, form=form, **options)
+        return with_objects(points, objects, columns)
+    if columns is not None and not isinstance(columns, Mapping):
+        raise ValueError(
+            f"`columns` is a list, {list(columns)!r}: columns beside the points come from a table of the objects, "
+            "objects=table. For roles give a mapping: columns={'time': 'mjd'}."
+        )
     if form not in ("auto", "wide", "long"):
         raise ValueError(f"`form` must be 'auto', 'wide' or 'long': got {form!r}.")
     frame = as_frame(frame)

@@ -47,9 +47,10 @@ def in_units(objects: Measurements, unit: float | FloatArray) -> Measurements:
     values = objects.values / unit
     if objects.covariance is not None:
         covariance = objects.covariance / unit / np.atleast_1d(unit)[:, None]
-        return Measurements(values, covariance=covariance, at=objects.at, band=objects.band)
+        found = Measurements(values, covariance=covariance, at=objects.at, band=objects.band)
+        return found.with_columns(objects.columns)
     sigma = objects.sigma / unit if objects.has_errors else None
-    return Measurements(values, sigma, at=objects.at, band=objects.band)
+    return Measurements(values, sigma, at=objects.at, band=objects.band).with_columns(objects.columns)
 
 
 def reach_of(size: float) -> float:

@@ -16,6 +16,7 @@ from badac.calibration.missingness import Missingness
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.classes import ClassModel, ClassReport, TrainingScales, separate_conditions
+from badac.data.beside import ColumnsBeside
 from badac.data.measurements import Measurements, concatenate
 from badac.data.rows import is_numbered
 from badac.data.units import in_units
@@ -45,7 +46,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @registered(
     "estimator",
-    version=2,
+    version=3,
     holds={
         "classes_": "(k,)",
         "class_models_": "(k,)",
@@ -160,6 +161,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     feature_names_in_: npt.NDArray[Any]
     layout_: dict[str, Any]  # how a table was read (`badac.data.Layout`)
     record_: dict[str, Any]  # of a model that the command line has learned (`badac.job.Record`)
+    beside_: ColumnsBeside | None = None  # how columns beside the points become points (`badac.data.beside`)
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
     # Made when first asked for, and never stored: whoever wants no p-values or explanations pays nothing.
     _held_out: HeldOut | None = None
@@ -377,7 +379,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         judged = self.judge(X, X_err=X_err)
         if self._explaining is None:
             self._explaining = judged.model.deviations()
-        return judged.explain(self._explaining)
+        found = judged.explain(self._explaining)
+        return found if self.beside_ is None else found.of_points(-len(self.beside_.names))
 
     def diagnose(self, X: Any, y: Any, *, X_err: Any = None) -> Diagnosis:
         """Say whether the noise model holds for labelled objects: families compared by evidence, residuals, advice.

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from badac.classes.model import ClassModel, is_by_column
+from badac.data.beside import ColumnsBeside, check_names
 from badac.data.catalogue import Catalogue
 from badac.data.frames import as_frame
 from badac.data.layout import Layout
@@ -102,7 +103,18 @@ def to_objects(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Meas
         )
     if reset:
         refuse_without_errors(objects)
-    return objects, found
+    return _with_columns_joined(estimator, objects, reset), found
+
+
+def _with_columns_joined(estimator: Any, objects: Measurements, reset: bool) -> Measurements:
+    """Return the objects with their columns among the points, as they were in training; on fit it is learned how."""
+    if reset:
+        estimator.beside_ = ColumnsBeside.of(objects)
+    beside: ColumnsBeside | None = estimator.beside_
+    if beside is not None:
+        return beside.joined(objects)
+    check_names((), objects.columns)
+    return objects.without_columns() if objects.columns else objects
 
 
 def _brings_errors(estimator: Any, X: Any, X_err: Any, reset: bool) -> bool:

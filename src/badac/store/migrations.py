@@ -106,6 +106,11 @@ def migrated(part: StoredPart) -> StoredPart:
     return part
 
 
+def _every_cell(old: Fields) -> Fields:
+    """A grid that makes all of its cells."""
+    return {**old, "kept": np.ones(int(old["n_bands"]) * (len(old["edges"]) - 1), dtype=np.bool_)}
+
+
 def _deviations(old: Fields) -> Fields:
     """The known classes became a part of their own: on a grid, or at points of an object's own."""
     names = {"classes": "classes", "log_prior": "log_prior", "scales": "ground", "rare": "rare"}
@@ -138,6 +143,7 @@ register_migration(
     Migration("Auto", 1, added={"alternatives": ()}),
     Migration("BADACClassifier", 0, renamed={"surroundings_": "scales_", "opinions_": "ensemble_"}),
     Migration("BADACClassifier", 1, added={"verbose": False}),
+    Migration("BADACClassifier", 2, added={"beside_": None}),
     Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"}),
     Migration("Curves", 0, to="KernelDensity"),
@@ -145,6 +151,7 @@ register_migration(
     Migration("Described", 0, to="ClassSummary", renamed={"mixture": "density"}),
     Migration("Deviations", 0, changed=_deviations),
     Migration("GaussianProcess", 0, added={"noise": None}),
+    Migration("Grid", 1, changed=_every_cell),
     Migration("Gridded", 0, renamed={"around": "scales"}),
     Migration("Ground", 0, to="Scales"),
     Migration("IrregularPopulation", 0, added={"noise": None}),
