@@ -14,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 
-.PHONY: demo reproduce test lint docs unit install clean
+.PHONY: demo reproduce test lint docs unit install clean sanitize fuzz soak
 
 install: $(STAMP)
 
@@ -47,6 +47,21 @@ docs: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The core under sanitizers, over random shapes and wrong calls: all levels of the machine, then plain vectors, then threads.
+SECONDS ?= 60
+sanitize: $(STAMP)
+	$(BIN)/python tests/_kernels/sanitized.py address --seconds $(SECONDS)
+	$(BIN)/python tests/_kernels/sanitized.py address --plain --seconds $(SECONDS)
+	$(BIN)/python tests/_kernels/sanitized.py thread --seconds $(SECONDS)
+
+# Damaged input at random, for as many seconds of each kind; BADAC_FUZZ_SEED draws others.
+fuzz: $(STAMP)
+	BADAC_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/reliability/test_fuzz.py -q -s -n 0
+
+# Random verbs on random tables with kills at random moments, compared with an undisturbed run.
+soak: $(STAMP)
+	$(BIN)/python tests/reliability/soak.py --seconds $(if $(filter-out 60,$(SECONDS)),$(SECONDS),3600)
 
 clean:
 	rm -rf $(VENV) build demo paper-results

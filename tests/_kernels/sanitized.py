@@ -1,0 +1,94 @@
+"""Build the core with sanitizers into a folder of its own, and run the kernel tests and random calls on it.
+
+    python tests/_kernels/sanitized.py {address,thread} [--plain] [--seconds N]
+
+`address`: AddressSanitizer and UndefinedBehaviorSanitizer, kernel files too; `thread`: ThreadSanitizer over the threaded
+ones. `--plain` takes the vectors of compilers without vector extensions. The library of the sanitizer comes first
+(LD_PRELOAD), as Python itself is built without. The installed package stays as it is: the core that was built is put in its
+place in this process alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FLAGS = {
+    "address": "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -O1",
+    "thread": "-fsanitize=thread -fno-omit-frame-pointer -g1 -O1",
+}
+LIBRARY = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
+USE = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("badac._kernels._core", {core!r})
+module = importlib.util.module_from_spec(spec)
+sys.modules["badac._kernels._core"] = module
+spec.loader.exec_module(module)
+import badac._kernels
+badac._kernels._core = module
+sys.path.insert(0, {tests!r})
+"""
+
+
+def build(kind: str, *, plain: bool) -> Path:
+    """Compile and return the core."""
+    folder = ROOT / "build" / f"sanitize-{kind}{'-plain' if plain else ''}"
+    flags = FLAGS[kind] + (" -DBADAC_PLAIN_VECTORS" if plain else "")
+    nanobind = subprocess.run(
+        [sys.executable, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    options = [
+        f"-Dnanobind_DIR={nanobind}",
+        f"-DPython_EXECUTABLE={sys.executable}",
+        "-DCMAKE_BUILD_TYPE=None",
+    ]
+    launcher = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER")
+    options += [f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []
+    subprocess.run(
+        ["cmake", "-S", ROOT, "-B", folder, f"-DCMAKE_CXX_FLAGS={flags}", *options],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    subprocess.run(["cmake", "--build", folder, "--parallel", "2"], check=True, stdout=subprocess.DEVNULL)
+    return next((folder / "src" / "native").glob("_core*.so"))
+
+
+def main() -> int:
+    words = argparse.ArgumentParser()
+    words.add_argument("kind", choices=FLAGS)
+    words.add_argument("--plain", action="store_true")
+    words.add_argument("--seconds", type=float, default=60.0)
+    words.add_argument("--seed", type=int, default=0)
+    asked = words.parse_args()
+    core = build(asked.kind, plain=asked.plain)
+    compiler = os.environ.get("CXX", "g++")
+    preload = [
+        subprocess.run(
+            [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for name in LIBRARY[asked.kind]
+    ]
+    environment = os.environ | {
+        "LD_PRELOAD": ":".join(preload),
+        # Python keeps memory until it ends, and a length may be asked for that no machine has.
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+        "TSAN_OPTIONS": "halt_on_error=1:report_signal_unsafe=0:ignore_noninstrumented_modules=1",
+    }
+    start = USE.format(core=str(core), tests=str(Path(__file__).parent))
+    random = start + "import sys, random_calls; sys.argv = ['', *sys.argv[1:]]; random_calls.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", random, str(asked.seconds), str(asked.seed)], env=environment, check=False
+    )
+    print(
+        f"sanitizer {asked.kind}{', plain vectors' if asked.plain else ''}: {'clean' if done.returncode == 0 else 'FAILED'}"
+    )
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
