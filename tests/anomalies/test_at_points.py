@@ -149,13 +149,22 @@ def test_pvalues_and_the_plot_work_there_too(
     assert 0.3 < pvalue[~strange].mean() < 0.7
 
 
-@pytest.mark.parametrize("spoil", ["nothing observed", "times far out"])
+@pytest.mark.parametrize("spoil", ["class without a point", "times far out"])
 def test_curves_without_a_point_or_far_outside_have_finite_odds(spoil: str) -> None:
     rng = np.random.default_rng(0)
     at = np.sort(rng.uniform(0, 10, (20, 6)), axis=1)
     values = np.sin(at) + 0.1 * rng.standard_normal(at.shape)
-    training = Measurements(np.nan * values if spoil == "nothing observed" else values, 0.1, at=at)
-    model = BADACClassifier(random_state=0).fit(training, np.arange(20) % 2)
+    label = np.arange(20) % 2
+    gone = (label == 1)[:, None] & (spoil == "class without a point")
+    training = Measurements(np.where(gone, np.nan, values), 0.1, at=at)
+    model = BADACClassifier(random_state=0).fit(training, label)
     new = Measurements(values, 0.1, at=1e200 * at if spoil == "times far out" else at)
     np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1.0, rtol=1e-12)
     assert np.isfinite(model.anomaly_score(new)).all()
+
+
+def test_curves_without_any_point_are_refused_in_training() -> None:
+    at = np.sort(np.random.default_rng(0).uniform(0, 10, (20, 6)), axis=1)
+    nothing = Measurements(np.full(at.shape, np.nan), 0.1, at=at)
+    with pytest.raises(ValueError, match="nothing could be learned"):
+        BADACClassifier(random_state=0).fit(nothing, np.arange(20) % 2)
