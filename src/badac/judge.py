@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.anomalies import AnomalyModel, Deviations, Known
+from badac.calibration.class_frequencies import ClassFrequencies, estimate_frequencies
 from badac.calibration.null_distribution import log_odds
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import CalibrationScores, Strata, noise_level
@@ -205,12 +206,31 @@ class Judgement:
         return ensemble.outputs(self.objects, self.evidence, scale, n_threads=self.n_threads)
 
     @cached_property
-    def log_proba(self) -> FloatArray:
-        """(n, k): log probabilities of the known classes."""
+    def calibrated(self) -> FloatArray:
+        """(n, k): what stands in the place of the log evidence where probabilities are made."""
         model = self.model
         outputs = self.outputs if model.calibration.stacked else None
-        calibrated = model.calibration.apply(self.objects, self.evidence, model.scales.scale, outputs)
-        return _no_nan("log_proba", log_posterior(calibrated, model.log_prior))
+        return model.calibration.apply(self.objects, self.evidence, model.scales.scale, outputs)
+
+    @cached_property
+    def log_proba(self) -> FloatArray:
+        """(n, k): log probabilities of the known classes."""
+        return _no_nan("log_proba", log_posterior(self.calibrated, self.model.log_prior))
+
+    def frequencies(self) -> ClassFrequencies:
+        """Return how frequent each class is among these objects, with its uncertainty."""
+        return estimate_frequencies(self.calibrated, self.model.log_prior)
+
+    def with_frequencies(self, found: ClassFrequencies) -> Judgement:
+        """Return the walk of the same objects with other class priors; what does not depend on them is kept."""
+        with np.errstate(divide="ignore"):
+            other = Judgement(
+                replace(self.model, log_prior=np.log(found.share)), self.objects, self.n_threads
+            )
+        for name in ("evidence", "outputs", "calibrated"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
 
     @property
     def proba(self) -> FloatArray:

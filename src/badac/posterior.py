@@ -53,20 +53,21 @@ def class_log_prior(priors: Any, classes: npt.NDArray[Any], counts: FloatArray) 
 
     Parameters
     ----------
-    priors : None, "uniform", mapping or sequence
-        None: the frequencies of the training set. A mapping has a probability per label, a sequence one per class in the
+    priors : None, "uniform", "estimate", mapping or sequence
+        None: the frequencies of the training set; "estimate" begins there. A mapping has a probability per label, a
+        sequence one per class in the
         order of `classes`.
     classes : (k,)
         Labels, sorted.
     counts : (k,)
         Members of each class.
     """
-    if priors is None:
+    if priors is None or (isinstance(priors, str) and priors == "estimate"):
         return np.asarray(np.log(counts) - np.log(counts.sum()))
     if isinstance(priors, str):
         if priors != "uniform":
             raise ValueError(
-                f'`priors` must be None (training frequencies), "uniform", a mapping from label to probability or '
+                f'`priors` must be None (training frequencies), "uniform", "estimate", a mapping from label to probability or '
                 f"one number per class: got {priors!r}."
             )
         return np.full(len(classes), -np.log(len(classes)))

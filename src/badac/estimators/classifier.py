@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from badac.anomalies import AnomalyModel, Deviations
+from badac.calibration.class_frequencies import ClassFrequencies, unlike
 from badac.calibration.coarsening import Coarsening
 from badac.calibration.missingness import Missingness
 from badac.calibration.posterior import PosteriorCalibration
@@ -42,6 +45,10 @@ from badac.threads import n_threads
 from badac.verdicts import STANDARD, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
+
+
+class TrainingSupportWarning(UserWarning):
+    """New objects are unlike all training objects in what no class models: their noise, their number of points."""
 
 
 @registered(
@@ -81,8 +88,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         (`badac.anomalies.Deviations`); where the classes do not follow their models, whatever is stranger than left-out
         training objects (`badac.calibration.null_distribution`; `score_meaning_` says which). "tophat", "broad",
         "contamination": the paper's. "evidence": no anomaly class, rank by the total evidence of the known classes.
-    priors : None, "uniform", mapping or sequence
-        Prior probabilities of the known classes; the training frequencies by default.
+    priors : None, "uniform", "estimate", mapping or sequence
+        Prior probabilities of the known classes; the training frequencies by default. "estimate": those of the objects that
+        are asked about, by EM on their evidence, anew for every call (`adapt` does it once, and returns a model).
     anomaly_prior : float
         Prior probability that an object belongs to no known class.
     nuisance : None, mapping, or one or several of `badac.nuisance`
@@ -166,6 +174,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Made when first asked for, and never stored: whoever wants no p-values or explanations pays nothing.
     _held_out: HeldOut | None = None
     _explaining: Deviations | None = None
+    _frequencies: ClassFrequencies | None = None
 
     def __init__(
         self,
@@ -266,7 +275,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ensemble_, self.anomaly_model_ = model.calibration.ensemble, model.anomaly_model
         self.training_, self.training_label_ = model.training, model.training_label
         self.fitted_with_errors_ = model.training.has_errors
-        self._held_out, self._explaining = model.held_out, None
+        self._held_out, self._explaining, self._frequencies = model.held_out, None, None
         return self
 
     @property
@@ -425,7 +434,41 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         warn_if_errors_are_missing(objects, self.fitted_with_errors_)
         if pvalues:
             self.prepare_pvalues()
-        return self.fitted_.judge(objects, n_threads=n_threads(self.n_jobs))
+        judged = self.fitted_.judge(objects, n_threads=n_threads(self.n_jobs))
+        if isinstance(self.priors, str) and self.priors == "estimate" and self._frequencies is None:
+            return judged.with_frequencies(judged.frequencies())
+        return judged
+
+    def adapt(self, X: Any, *, X_err: Any = None) -> Self:
+        """Return a fitted copy with the class frequencies of new, unlabelled objects, as their evidence has them.
+
+        Classes, calibration and anomaly stay as they are. A training set that does not support the new objects (their noise
+        or number of points is outside of what it had) is said in a `TrainingSupportWarning`: frequencies cannot mend that.
+        """
+        check_is_fitted(self)
+        objects = to_measurements(self, X, X_err, reset=False)
+        check_coordinates(objects, self.training_, self.class_models_)
+        judged = self.fitted_.judge(objects, n_threads=n_threads(self.n_jobs))
+        found = judged.frequencies()
+        said = unlike(self.fitted_.known.training, judged.objects, self.scales_)
+        if said:
+            warnings.warn(
+                f"the training set does not support these objects. {'; '.join(said)}. Probabilities there are "
+                "extrapolated: train with objects like these, or with noise added (badac.data.add_noise).",
+                TrainingSupportWarning,
+                stacklevel=2,
+            )
+        adapted = copy(self)
+        adapted.adopt(judged.with_frequencies(found).model)
+        adapted._frequencies = found
+        return adapted
+
+    @property
+    def class_frequencies_(self) -> ClassFrequencies:
+        """Shares of the classes among the objects of `adapt`, with their standard errors."""
+        if self._frequencies is None:
+            raise AttributeError("class_frequencies_ are there after adapt(new) only.")
+        return self._frequencies
 
     def describe(self) -> str:
         """Return what was learned, in words: the classes, the calibration, and what the score is."""
