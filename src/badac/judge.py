@@ -109,7 +109,8 @@ class FittedModel:
     @property
     def ranks_left_out(self) -> bool:
         """Whether score and p-value are ranks among left-out training objects: where there is a stack, by default."""
-        return self.calibration.ensemble is not None and self.may_rank
+        ensemble = self.calibration.ensemble
+        return ensemble is not None and ensemble.ranks and self.may_rank
 
     @property
     def score_meaning(self) -> str:

@@ -17,7 +17,7 @@ from badac.simulate import experiment
 from badac.training import TrainingScales, TrainingSet
 
 
-def straying(n: int, seed: int, points: int = 4) -> tuple[Measurements, np.ndarray]:
+def straying(n: int, seed: int, points: int = 9) -> tuple[Measurements, np.ndarray]:
     """Classes in two groups each, whose members stray at single points, far from what their models say."""
     rng = np.random.default_rng(seed)
     label, side = rng.integers(0, 2, n), rng.choice([-1.0, 1.0], n)

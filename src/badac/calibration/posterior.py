@@ -26,7 +26,13 @@ from badac.calibration.coarsening import (
 from badac.calibration.missingness import Missingness, learn_missingness
 from badac.calibration.stacking.base_models import BaseOutputs
 from badac.calibration.stacking.ensemble import Ensemble
-from badac.calibration.stacking.learning import learn_ensemble, objects_to_learn_from
+from badac.calibration.stacking.gate import trees_tell_more
+from badac.calibration.stacking.learning import (
+    can_be_stacked,
+    learn_ensemble,
+    least_gain,
+    objects_to_learn_from,
+)
 from badac.calibration.stacking.weights import log_losses
 from badac.classes.model import ClassModel, is_exact
 from badac.data.measurements import Measurements
@@ -135,12 +141,16 @@ def learn_calibration(
         # A generator of its own: whether a stack is learned must not change what is drawn later.
         own = training.with_generator(rng.spawn(1)[0])
         some = objects_to_learn_from(own, rows)
+        invited = can_be_stacked(own) and trees_tell_more(
+            own.take(rows), calibrated + log_prior, least_gain(len(rows))
+        )
         ensemble = learn_ensemble(
             own.take(some),
             models,
             (coarsening, missingness),
             loss[some],
             use_gaps=use_gaps,
+            invited=invited,
             n_threads=n_threads,
         )
     return PosteriorCalibration(coarsening, missingness, ensemble)

@@ -153,6 +153,28 @@ class DeconvolvedMixture:
             noise=noise,
         )
 
+    def relearned(
+        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
+    ) -> Self | None:
+        """Return the mixture of other members with its sizes as they are, without their left-out evidence."""
+        if self.sizes is None or self.unit != 1.0 or not is_plain(noise) or members.n_objects < 2:
+            return None
+        members = members[np.argsort(sums_of_values(members), kind="stable")]
+        trusted = with_noise_scale(without(members, gross_outliers(members)), noise)
+        factor = coordinates(trusted, seen_clearly(scales, trusted))
+        density = self.sizes.learn(factor.project(trusted), rng).with_broad(
+            1.0 / (members.n_objects + 2.0), _BROAD_WIDTH
+        )
+        return replace(
+            self,
+            mean=factor.mean,
+            factors=factor.factors,
+            psi=factor.psi,
+            density=density,
+            member_evidence=None,
+            noise=noise,
+        )
+
     @property
     def factor(self) -> Factor:
         """The coordinates of the mixture: mean, factors and psi together."""

@@ -144,6 +144,31 @@ class CalibratedClass(Protocol):
 
 
 @runtime_checkable
+class RelearnedClass(Protocol):
+    """A class that can be learned again from other members with its choices (rank, shape, sizes) as they are.
+
+    At a tenth of the cost of a `fit`; it has no `leave_one_out` then.
+    """
+
+    def relearned(
+        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
+    ) -> Self | None:
+        """Return the class learned from `members` (k, m); None if that needs a `fit`."""
+
+
+def relearned(
+    model: ClassModel,
+    members: Measurements,
+    noise: Noise,
+    rng: np.random.Generator,
+    scales: TrainingScales,
+) -> ClassModel:
+    """Return a fitted class learned again from other members: quickly, if it can be."""
+    again = model.relearned(members, noise, rng, scales) if isinstance(model, RelearnedClass) else None
+    return model.fit(members, noise, rng, scales) if again is None else again
+
+
+@runtime_checkable
 class GridModel(Protocol):
     """A class model for a common grid that has a twin for members with points of their own."""
 

@@ -50,6 +50,25 @@ class Sizes:
     weights: FloatArray
     evidence: FloatArray
 
+    def learn(
+        self,
+        latent: LatentLikelihood,
+        rng: np.random.Generator,
+        *,
+        more: float = 1.0,
+        most: int = SIZES[-1],
+        starts: int = 1,
+    ) -> Mixture:
+        """Return the weighted sum of mixtures of these sizes, times `more`, learned from members."""
+        kept = np.flatnonzero(self.weights)
+        sizes = [min(round(self.components[s] * more), most, len(latent)) for s in kept]
+        parts = [best_of(latent, size, rng, starts=starts) for size in sizes]
+        return Mixture(
+            np.concatenate([self.weights[s] * part.weights for s, part in zip(kept, parts, strict=True)]),
+            np.concatenate([part.means for part in parts]),
+            np.concatenate([part.covariances for part in parts]),
+        )
+
 
 def weigh_sizes(
     latent: LatentLikelihood, rng: np.random.Generator, *, most: int
@@ -83,16 +102,9 @@ def weigh_sizes(
     weights = best_weights(held_out)
     weights[weights < _LEAST_WEIGHT] = 0.0
     weights /= weights.sum()
-    kept = np.flatnonzero(weights)
-    # Components grow as the square root of the members that they were not chosen with.
-    more = np.sqrt(n / len(some))
-    parts = [best_of(latent, min(round(tried[s] * more), most), rng) for s in kept]
-    mixture = Mixture(
-        np.concatenate([weights[s] * part.weights for s, part in zip(kept, parts, strict=True)]),
-        np.concatenate([part.means for part in parts]),
-        np.concatenate([part.covariances for part in parts]),
-    )
     sizes = Sizes(np.array(tried, dtype=np.float64), weights, held_out.mean(axis=0))
+    # Components grow as the square root of the members that they were not chosen with.
+    mixture = sizes.learn(latent, rng, more=float(np.sqrt(n / len(some))), most=most, starts=_STARTS)
     if len(some) < n:
         # A member's part in so large a class is small: first order is enough.
         return sizes, mixture, mixture.leave_one_out(latent)
@@ -132,7 +144,7 @@ def _learn(latent: LatentLikelihood, size: int, rng: np.random.Generator, steps:
     return deconvolve(latent, start, max_steps=steps, tolerance=1e-3, pooling=_POOLING)
 
 
-def best_of(latent: LatentLikelihood, size: int, rng: np.random.Generator) -> Mixture:
+def best_of(latent: LatentLikelihood, size: int, rng: np.random.Generator, *, starts: int) -> Mixture:
     """Return the mixture of `size` components with the largest evidence from several starts."""
-    found = [_learn(latent, size, rng, _LAST_STEPS) for _ in range(_STARTS if size > 1 else 1)]
+    found = [_learn(latent, size, rng, _LAST_STEPS) for _ in range(starts if size > 1 else 1)]
     return max(found, key=lambda mixture: float(mixture.log_evidence(latent).sum()))

@@ -147,6 +147,7 @@ register_migration(
     Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"}),
     Migration("Curves", 0, to="KernelDensity"),
+    Migration("Ensemble", 2, added={"ranks": True}),
     Migration("Ensemble", 1, renamed={"strangeness": "nonconformity"}),
     Migration("Described", 0, to="ClassSummary", renamed={"mixture": "density"}),
     Migration("Deviations", 0, changed=_deviations),

@@ -16,7 +16,7 @@ from badac.calibration.coarsening import FloatArray
 from badac.calibration.missingness import log_probability, shares
 from badac.calibration.stacking.trees import Trees, grow
 from badac.classes.instances import Instances, widen
-from badac.classes.model import ClassModel
+from badac.classes.model import ClassModel, relearned
 from badac.classes.pointwise import Pointwise
 from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
@@ -90,8 +90,7 @@ class BaseModels:
 
 def learn_base_models(
     training: TrainingSet,
-    blind: Population,
-    levels: Sequence[float],
+    growing: tuple[Population, Sequence[float], int],
     *,
     trees_see_gaps: Sequence[bool],
     with_gaps: bool,
@@ -101,17 +100,17 @@ def learn_base_models(
     Parameters
     ----------
     training : TrainingSet
-    blind : Population
-        Of all training objects, whatever their class, for the trees to see through the noise.
-    levels : sequence of float
-        Noise that trees are made ready for, in units of each point's spread.
+    growing : Population, sequence of float, int
+        How trees are grown: the population of all training objects, whatever their class, through which they see; the noise
+        that they are made ready for, in units of each point's spread; and how many there are.
     trees_see_gaps : sequence of bool
         Trees that may see the gaps of an object, or may not, or both kinds.
     with_gaps : bool
         Whether gaps are a base learner of their own.
     """
     models = tuple(tuple(learn_each([kind] * training.n_classes, training)) for kind in kinds().values())
-    trees = tuple(grow(training, blind, levels, sees_gaps=seen) for seen in trees_see_gaps)
+    blind, levels, n_trees = growing
+    trees = tuple(grow(training, blind, levels, sees_gaps=seen, n_trees=n_trees) for seen in trees_see_gaps)
     observed = training.objects.observed
     return BaseModels(
         models, trees, shares(observed, training.label, training.n_classes) if with_gaps else None
@@ -122,6 +121,14 @@ def learn_each(models: Sequence[ClassModel | Widened | Grouped], training: Train
     """Learn each class with its model."""
     noise, rng, scales = training.noise, training.rng, training.scales
     return [model.fit(training.members(number), noise, rng, scales) for number, model in enumerate(models)]
+
+
+def learn_each_again(models: Sequence[ClassModel], training: TrainingSet) -> list[ClassModel]:
+    """Learn each class again from other members, its choices kept where the model can (`RelearnedClass`)."""
+    noise, rng, scales = training.noise, training.rng, training.scales
+    return [
+        relearned(model, training.members(number), noise, rng, scales) for number, model in enumerate(models)
+    ]
 
 
 def kinds() -> dict[str, Widened | Grouped]:

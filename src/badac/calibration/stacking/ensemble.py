@@ -63,7 +63,7 @@ def on_a_grid(training: TrainingSet) -> tuple[Gridded, TrainingSet]:
     return Gridded(grid, models, there.scales), there
 
 
-@registered("part", version=2)
+@registered("part", version=3)
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """Base models of the same classes, and how much each of them counts.
@@ -80,6 +80,8 @@ class Ensemble:
         What is normal for left-out objects.
     gain, standard_error : float
         Of the log-loss of left-out objects over the coarsened posterior, in nats an object.
+    ranks : bool
+        Whether the class models do not hold, so that strangeness too is a matter of left-out objects and not of evidence.
     """
 
     base_models: BaseModels
@@ -88,6 +90,7 @@ class Ensemble:
     nonconformity: Nonconformity
     gain: float
     standard_error: float
+    ranks: bool = True
 
     @property
     def in_posterior(self) -> bool:

@@ -4,10 +4,12 @@ A stack is learned where left-out training objects gain by a coarsened posterior
 
     gain >= max(0.02, 1.2 / n) nats an object,     n training objects
 
-The class models are right otherwise, and nothing is better than they are. In few objects a gain is chance: two free numbers
-(exponent and share of contaminated objects) gain one nat of all objects together where nothing is wrong (Wilks 1938), so that
-much must be gained in all. Of many objects some thousand tell the weights and what is normal as well as all: the objects that
-told the exponent, and members of every class. So the rule is the same at any number of objects, and its cost is bounded.
+or where a few trees beside the class models gain as much (`badac.calibration.stacking.gate`): an exponent of 1 does not say
+that nothing else tells the classes better. The class models are right otherwise, and nothing is better than they are. In few
+objects a gain is chance: two free numbers (exponent and share of contaminated objects) gain one nat of all objects together
+where nothing is wrong (Wilks 1938), so that much must be gained in all. Of many objects some thousand tell the weights and what
+is normal as well as all: the objects that told the exponent, and members of every class. So the rule is the same at any number
+of objects, and its cost is bounded.
 
 Every base model is learned without a fifth of the objects at a time and asked about those: as they are, and again with known
 noise added (values drawn, error bars grown accordingly), so that the weights (`badac.calibration.stacking.weights`) and what
@@ -30,9 +32,10 @@ from badac.calibration.stacking.base_models import (
     BaseOutputs,
     kinds,
     learn_base_models,
-    learn_each,
+    learn_each_again,
 )
 from badac.calibration.stacking.ensemble import Ensemble, noise_levels, on_a_grid
+from badac.calibration.stacking.trees import N_TREES
 from badac.calibration.stacking.weights import Stacking, learn_stacking, log_losses
 from badac.classes.model import ClassModel
 from badac.classes.population.population import Population
@@ -70,9 +73,10 @@ def learn_ensemble(
     loss: FloatArray,
     *,
     use_gaps: bool = True,
+    invited: bool = False,
     n_threads: int = 1,
 ) -> Ensemble | None:
-    """Learn a stack, where the coarsened posterior gains over the plain one.
+    """Learn a stack, where the coarsened posterior gains over the plain one, or trees beside it do.
 
     Parameters
     ----------
@@ -85,9 +89,13 @@ def learn_ensemble(
         Log-loss of the left-out objects with it, for objects with points of their own; NaN where it is not known.
     use_gaps : bool
         Whether trees may see the gaps of an object.
+    invited : bool
+        Whether trees were found to tell more (`badac.calibration.stacking.gate`). Then there is a stack only if probabilities
+        follow it; what is strange is left to the class models, which hold.
     """
     coarsening, missingness = single
-    if not can_be_stacked(training) or not is_worth_a_stack(coarsening.gain, len(training)):
+    wanted = is_worth_a_stack(coarsening.gain, len(training))
+    if not can_be_stacked(training) or not (wanted or invited):
         return None
     gridded = None
     if training.objects.own_points:
@@ -107,16 +115,16 @@ def learn_ensemble(
     # It knows no labels, so it may know the objects that are left out; and it is asked about all copies, so it is a simple one.
     blind = Population(shape="gaussian").fit(objects, training.noise, rng, training.scales)
 
-    def learn(part: TrainingSet, ways: Sequence[bool]) -> BaseModels:
-        return learn_base_models(part, blind, levels, trees_see_gaps=ways, with_gaps=gaps)
+    def learn(part: TrainingSet, ways: Sequence[bool], n_trees: int) -> BaseModels:
+        return learn_base_models(part, (blind, levels, n_trees), trees_see_gaps=ways, with_gaps=gaps)
 
     log_evidences = np.full((len(copies), len(label), _TREES + len(ways) + gaps, len(models)), np.nan)
     for held, rest in _parts(training, left_out):
         part = training.take(rest)
-        own = learn_each(models, part)
+        own = learn_each_again(models, part)
         everyone = concatenate([copy[held] for copy in copies])
         evidence = log_evidence(own, everyone, n_threads=n_threads)
-        said = learn(part, ways).log_evidences(everyone, evidence, n_threads=n_threads)
+        said = learn(part, ways, N_TREES // 2).log_evidences(everyone, evidence, n_threads=n_threads)
         log_evidences[:, held] = said.reshape(len(copies), -1, *said.shape[1:])
     usable = left_out & ~np.isnan(log_evidences).any(axis=(0, 2, 3))
     log_evidences, truth = log_evidences[:, usable], label[usable]
@@ -124,7 +132,8 @@ def learn_ensemble(
     log_prior = np.log(np.maximum(np.bincount(truth, minlength=len(models)), 0.5) / len(truth))
     if len(ways) == 2:
         ways, log_evidences = _better_trees(log_evidences, truth, log_prior)
-    stacked = _stacked_left_out(log_evidences, truth, log_prior, level, rng)
+    stacking = _stack(log_evidences, truth, log_prior, level)
+    stacked = _stacked_left_out(log_evidences, truth, log_prior, level, stacking.softness, rng)
     after = np.stack([log_losses(part + log_prior, truth) for part in stacked])
     if gridded is not None:
         known_loss = ~np.isnan(loss[usable])
@@ -136,14 +145,15 @@ def learn_ensemble(
             factor = missingness.weight * each[:, -1] if gaps else 0.0
             place[:] = log_losses(tempered + factor + log_prior, truth)
         mean, error = _gain(before, after)
-    base_models = learn(training, ways)
+    if not wanted and mean <= error:
+        return None
+    base_models = learn(training, ways, N_TREES)
     known = [
         BaseOutputs(copy[usable], *of_copy)
         for copy, *of_copy in zip(copies, log_evidences, stacked, level, strict=True)
     ]
     nonconformity = learn_nonconformity(known, truth, log_prior, scale)
-    stacking = _stack(log_evidences, truth, log_prior, level)
-    return Ensemble(base_models, gridded, stacking, nonconformity, mean, error)
+    return Ensemble(base_models, gridded, stacking, nonconformity, mean, error, wanted)
 
 
 def can_be_stacked(training: TrainingSet) -> bool:
@@ -155,7 +165,12 @@ def can_be_stacked(training: TrainingSet) -> bool:
 
 def is_worth_a_stack(gain: float, n: int) -> bool:
     """Whether a gain of the coarsened posterior over the plain one, in nats for each of n objects, is real and matters."""
-    return gain >= max(LEAST_GAIN, LEAST_TOTAL_GAIN / n)
+    return gain >= least_gain(n)
+
+
+def least_gain(n: int) -> float:
+    """Return what each of n objects must gain, in nats."""
+    return max(LEAST_GAIN, LEAST_TOTAL_GAIN / n)
 
 
 def objects_to_learn_from(training: TrainingSet, rows: IntArray) -> IntArray:
@@ -210,7 +225,13 @@ def _gain(before: FloatArray, after: FloatArray) -> tuple[float, float]:
     return float(gain.mean()), float(gain.std() / np.sqrt(len(gain)))
 
 
-def _stack(log_evidences: FloatArray, label: IntArray, log_prior: FloatArray, level: FloatArray) -> Stacking:
+def _stack(
+    log_evidences: FloatArray,
+    label: IntArray,
+    log_prior: FloatArray,
+    level: FloatArray,
+    softness: float | None = None,
+) -> Stacking:
     n_levels, n = log_evidences.shape[:2]
     return learn_stacking(
         log_evidences.reshape(n_levels * n, *log_evidences.shape[2:]),
@@ -218,6 +239,7 @@ def _stack(log_evidences: FloatArray, label: IntArray, log_prior: FloatArray, le
         log_prior,
         level.ravel(),
         n,
+        softness=softness,
     )
 
 
@@ -226,14 +248,15 @@ def _stacked_left_out(
     label: IntArray,
     log_prior: FloatArray,
     level: FloatArray,
+    softness: float,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """The stack (levels, n, k) of objects that the weights had not seen either."""
+    """The stack (levels, n, k) of objects that the weights had not seen either; they told one of four kinds of softness."""
     out = np.empty((*level.shape, len(log_prior)))
     fold = _deal(label, rng) % 2
     for number in range(2):
         held = fold == number
-        stacking = _stack(log_evidences[:, ~held], label[~held], log_prior, level[:, ~held])
+        stacking = _stack(log_evidences[:, ~held], label[~held], log_prior, level[:, ~held], softness)
         for place, part, at in zip(out, log_evidences, level, strict=True):
             place[held] = stacking.apply(part[held], at[held])
     return out

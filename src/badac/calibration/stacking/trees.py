@@ -37,7 +37,7 @@ N_TREES = 64
 # Objects in a leaf, their noisy copies counted.
 _LEAST_IN_LEAF = 3
 # Copies of each object, and so many rows in all if there are many objects.
-_COPIES, _ROWS = 9, 10_000
+_COPIES, _ROWS = 6, 10_000
 _ROWS_PER_BLOCK = 512
 
 
@@ -139,7 +139,14 @@ def numbers(
     return np.clip(np.hstack([truth, own]), -far, far).astype(np.float32)
 
 
-def grow(training: TrainingSet, blind: Population, levels: Sequence[float], *, sees_gaps: bool) -> Trees:
+def grow(
+    training: TrainingSet,
+    blind: Population,
+    levels: Sequence[float],
+    *,
+    sees_gaps: bool,
+    n_trees: int = N_TREES,
+) -> Trees:
     """Grow trees on training objects and noisier copies of them.
 
     Parameters
@@ -162,7 +169,7 @@ def grow(training: TrainingSet, blind: Population, levels: Sequence[float], *, s
         grown.append(add_noise(training.objects, added, rng))
     seen = numbers(concatenate(grown), blind, scales, sees_gaps=sees_gaps)
     forest = ExtraTreesClassifier(
-        N_TREES, min_samples_leaf=_LEAST_IN_LEAF, random_state=int(rng.integers(2**31))
+        n_trees, min_samples_leaf=_LEAST_IN_LEAF, random_state=int(rng.integers(2**31))
     ).fit(seen, np.tile(training.label, copies))
     count = training.counts.astype(np.float64)
     log_prior = np.log((count + 0.5) / (count + 0.5).sum())

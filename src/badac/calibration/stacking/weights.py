@@ -78,7 +78,13 @@ def hats(noise: FloatArray, knots: FloatArray) -> FloatArray:
 
 
 def learn_stacking(
-    log_evidences: FloatArray, label: IntArray, log_prior: FloatArray, noise: FloatArray, n_objects: int
+    log_evidences: FloatArray,
+    label: IntArray,
+    log_prior: FloatArray,
+    noise: FloatArray,
+    n_objects: int,
+    *,
+    softness: float | None = None,
 ) -> Stacking:
     """Learn weights, biases and softness.
 
@@ -94,16 +100,18 @@ def learn_stacking(
         Noise levels.
     n_objects : int
         Number of different objects: copies of one are not worth more than one.
+    softness : float, optional
+        If it is known already.
     """
     lower, upper = np.quantile(noise, [0.02, 0.98])
     knots = np.linspace(lower, upper, _KNOTS) if upper > lower else np.array([lower])
     place = hats(noise, knots)
     tried = []
-    for softness in _SOFTNESS:
-        value, weights, bias = _weigh(soften(log_evidences, softness), label, log_prior, place, n_objects)
-        tried.append((value, softness, weights, bias))
-    _, softness, weights, bias = min(tried, key=lambda row: row[0])
-    return Stacking(weights, bias, knots, softness)
+    for each in _SOFTNESS if softness is None else (softness,):
+        value, weights, bias = _weigh(soften(log_evidences, each), label, log_prior, place, n_objects)
+        tried.append((value, each, weights, bias))
+    _, best, weights, bias = min(tried, key=lambda row: row[0])
+    return Stacking(weights, bias, knots, best)
 
 
 def log_losses(joint: FloatArray, label: IntArray) -> FloatArray:

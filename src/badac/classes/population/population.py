@@ -178,6 +178,28 @@ class Population:
             noise=noise,
         )
 
+    def relearned(
+        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
+    ) -> Self | None:
+        """Return the population of other members with plan and tails as they are, without their left-out evidence."""
+        if self.plan is None or self.unit != 1.0 or not is_plain(noise) or members.covariance is not None:
+            return None
+        members = members[np.argsort(sums_of_values(members), kind="stable")]
+        outliers = gross_outliers(members)
+        trusted = without(members, outliers)
+        scales = seen_clearly(scales if outliers is None else TrainingScales.of(trusted), trusted)
+        learned = learn(with_noise_scale(trusted, noise), scales, self.plan, rng)
+        factor = learned.factor
+        return replace(
+            self,
+            mean=factor.mean,
+            factors=factor.factors,
+            psi=factor.psi,
+            density=learned.density,
+            member_evidence=None,
+            noise=noise,
+        )
+
     def _fit_in_units(
         self, unit: float, members: Measurements, noise: Noise, rng: np.random.Generator
     ) -> Self:

@@ -1,0 +1,273 @@
+"""The default beside the usual models on tables of every kind: `BADACClassifier()` as it comes, every peer in the same run.
+
+    python -m benchmarks.default                                   # all tables, seeds 0-4, what is not measured yet
+    python -m benchmarks.default --tables moons cells --seeds 100 101 --print
+    python -m benchmarks.default --write-docs                      # the table of docs/default.md
+
+Peers: a random forest of 500 trees; extra trees, LightGBM (if installed) and histogram gradient boosting with the errors as
+further features and four noisy copies of every training object; k nearest neighbours; extreme deconvolution with eight
+components (astroML, if installed and --xd) in up to eight columns; naive Bayes for counts. Peers' probabilities have one more
+vote, so that none is ever zero. Figures: accuracy, log-loss with its standard error, calibration error (15 bins), CPU seconds
+of learning and judging. They are kept in benchmarks/results/default.json, one entry per table, seed and model, and are measured
+once: a second run goes on where the first stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from badac import BADACClassifier, Measurements
+from badac.metrics import expected_calibration_error
+from badac.writing import write_whole
+from benchmarks.default_tables import TABLES, Table
+from reproduction.marked import write_into
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS, PAGE = ROOT / "benchmarks" / "results" / "default.json", ROOT / "docs" / "default.md"
+COPIES = 4
+Answer = Callable[[Table, int], np.ndarray]
+
+
+def badac(table: Table, seed: int) -> np.ndarray:
+    noise = "poisson" if table.counted else "gaussian"
+    model = BADACClassifier(noise=noise, random_state=seed).fit(table.train, table.label)
+    return np.asarray(model.predict_proba(table.test))
+
+
+def values_of(objects: Measurements) -> np.ndarray:
+    """Values, or the logarithm of the rates of counts, gaps NaN."""
+    if objects.exposure is None:
+        return np.asarray(objects.values)
+    typical = float(np.median(objects.exposure))
+    return np.asarray(np.log1p(objects.values / objects.exposure * typical))
+
+
+def with_errors(objects: Measurements) -> np.ndarray:
+    """Values and errors side by side."""
+    errors = np.where(objects.observed, objects.sigma, np.nan)
+    return np.hstack([values_of(objects), np.log(errors + 1e-12) if objects.counted else errors])
+
+
+def copies(table: Table, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Training objects and noisy copies, with errors as features: noise up to the spread of each column."""
+    train, rng = table.train, np.random.default_rng(seed)
+    parts = [with_errors(train)]
+    for _ in range(COPIES):
+        if train.counted:
+            share = rng.uniform(0.2, 1.0, (train.n_objects, 1))
+            thin = rng.binomial(np.nan_to_num(train.values).astype(np.int64), share).astype(float)
+            assert train.exposure is not None
+            parts.append(with_errors(Measurements(thin, exposure=share * train.exposure)))
+            continue
+        spread = np.nanstd(train.values, axis=0)
+        level = rng.uniform(0.0, 1.0, (train.n_objects, 1)) * spread
+        worse = train.values + level * rng.standard_normal(train.shape)
+        parts.append(
+            with_errors(Measurements(worse, np.hypot(np.where(train.observed, train.sigma, 1.0), level)))
+        )
+    return np.vstack(parts), np.tile(table.label, COPIES + 1)
+
+
+def forest(table: Table, seed: int) -> np.ndarray:
+    model = RandomForestClassifier(500, random_state=seed).fit(values_of(table.train), table.label)
+    return _voted(model.predict_proba(values_of(table.test)), 500)
+
+
+def extra_trees(table: Table, seed: int) -> np.ndarray:
+    model = ExtraTreesClassifier(500, min_samples_leaf=3, random_state=seed).fit(*copies(table, seed))
+    return _voted(model.predict_proba(with_errors(table.test)), 500)
+
+
+def boosting(table: Table, seed: int) -> np.ndarray:
+    model = HistGradientBoostingClassifier(random_state=seed, max_iter=60).fit(*copies(table, seed))
+    return _voted(model.predict_proba(with_errors(table.test)), 500)
+
+
+def lightgbm(table: Table, seed: int) -> np.ndarray:
+    from lightgbm import LGBMClassifier
+
+    model = LGBMClassifier(n_estimators=60, random_state=seed, verbose=-1, n_jobs=1).fit(*copies(table, seed))
+    return _voted(np.asarray(model.predict_proba(with_errors(table.test))), 500)
+
+
+def nearest(table: Table, seed: int) -> np.ndarray:
+    k = int(np.clip(np.sqrt(len(table.label)), 3, 30))
+    model = make_pipeline(
+        SimpleImputer(keep_empty_features=True),
+        StandardScaler(),
+        KNeighborsClassifier(min(k, len(table.label))),
+    )
+    model.fit(values_of(table.train), table.label)
+    return _voted(model.predict_proba(values_of(table.test)), k)
+
+
+def naive_bayes(table: Table, seed: int) -> np.ndarray:
+    model = MultinomialNB().fit(np.nan_to_num(table.train.values), table.label)
+    return _voted(model.predict_proba(np.nan_to_num(table.test.values)), 500)
+
+
+def extreme_deconvolution(table: Table, seed: int) -> np.ndarray:
+    from astroML.density_estimation import XDGMM
+
+    columns = []
+    for each in range(table.label.max() + 1):
+        rows = table.label == each
+        full = np.stack([np.diag(row**2) for row in table.train.sigma[rows]])
+        size = int(min(8, rows.sum() // 5))
+        model = XDGMM(max(size, 1), max_iter=60, random_state=seed).fit(table.train.values[rows], full)
+        new = np.stack([np.diag(row**2) for row in table.test.sigma])
+        log = model.logprob_a(table.test.values, new)
+        columns.append(np.logaddexp.reduce(log, axis=1) + np.log(rows.mean()))
+    joint = np.column_stack(columns)
+    return _voted(np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)), 500)
+
+
+def _voted(p: np.ndarray, votes: int) -> np.ndarray:
+    return (votes * p + 1.0 / p.shape[1]) / (votes + 1.0)
+
+
+def models(table: Table, *, xd: bool) -> dict[str, Answer]:
+    """Return who can be asked about a table."""
+    found: dict[str, Answer] = {"badac": badac, "forest": forest, "extra trees": extra_trees}
+    if importlib.util.find_spec("lightgbm"):
+        found["LightGBM"] = lightgbm
+    found |= {"boosting": boosting, "k nearest": nearest}
+    if table.counted:
+        found["naive Bayes"] = naive_bayes
+    complete = table.train.complete and table.test.complete and not table.counted
+    if xd and complete and table.train.n_points <= 8 and importlib.util.find_spec("astroML"):
+        found["extreme deconvolution"] = extreme_deconvolution
+    return found
+
+
+def measure(answer: Answer, table: Table, seed: int) -> dict[str, float]:
+    """Return the figures of one model on one table."""
+    start = time.process_time()
+    p = np.clip(answer(table, seed), 1e-12, 1.0)
+    seconds = time.process_time() - start
+    loss = -np.log(p[np.arange(len(table.truth)), table.truth])
+    return {
+        "accuracy": float((p.argmax(axis=1) == table.truth).mean()),
+        "loss": float(loss.mean()),
+        "error": float(loss.std() / np.sqrt(len(loss))),
+        "calibration": float(expected_calibration_error(table.truth, p, classes=np.arange(p.shape[1]))),
+        "seconds": seconds,
+    }
+
+
+def run(names: list[str], seeds: list[int], *, xd: bool, keep: bool) -> dict[str, Any]:
+    """Measure what is not measured yet."""
+    results: dict[str, Any] = json.loads(RESULTS.read_text()) if keep and RESULTS.exists() else {}
+    for seed in seeds:
+        for name in names:
+            own = results.setdefault(name, {}).setdefault(str(seed), {})
+            try:
+                table = TABLES[name](seed)
+            except (FileNotFoundError, ImportError) as missing:
+                print(f"{name}: skipped, {missing}")
+                continue
+            for model, answer in models(table, xd=xd).items():
+                if model in own:
+                    continue
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    own[model] = measure(answer, table, seed)
+                f = own[model]
+                print(
+                    f"{name:28} {seed:4} {model:22} {f['accuracy']:.3f} / {f['loss']:.3f} +- {f['error']:.3f} / "
+                    f"{f['calibration']:.3f}   {f['seconds']:.1f} s",
+                    flush=True,
+                )
+                if keep:
+                    write_whole(RESULTS, json.dumps(results, indent=1))
+    return results
+
+
+def summary(results: dict[str, Any]) -> tuple[list[tuple[str, ...]], dict[str, float], int]:
+    """Return rows of the table, the mean rank of each model by log-loss, and the rows that are not lost."""
+    rows, ranks, held = [], {}, 0
+    for name, by_seed in results.items():
+        seeds = [one for one in by_seed.values() if "badac" in one and len(one) > 1]
+        if not seeds:
+            continue
+        everyone = [model for model in seeds[0] if all(model in one for one in seeds)]
+        mean = {
+            model: {key: float(np.mean([one[model][key] for one in seeds])) for key in seeds[0]["badac"]}
+            for model in everyone
+        }
+        peers = sorted(
+            (model for model in everyone if model != "badac"), key=lambda model: mean[model]["loss"]
+        )
+        best, own = mean[peers[0]], mean["badac"]
+        error = float(np.sqrt(np.mean([one["badac"]["error"] ** 2 for one in seeds]) / len(seeds)))
+        good = own["loss"] <= best["loss"] + 2.0 * error
+        held += good
+        order = sorted(everyone, key=lambda model: mean[model]["loss"])
+        for model in everyone:
+            ranks.setdefault(model, []).append(1.0 + order.index(model))
+        rows.append(
+            (
+                name,
+                _cell(own),
+                f"{peers[0]}: {_cell(best)}",
+                "" if good else "lost",
+                f"{own['seconds']:.1f}",
+                f"{mean['forest']['seconds']:.1f}",
+                str(len(seeds)),
+            )
+        )
+    return rows, {model: float(np.mean(each)) for model, each in ranks.items()}, held
+
+
+def _cell(figures: dict[str, float]) -> str:
+    return f"{figures['accuracy']:.3f} / {figures['loss']:.3f} / {figures['calibration']:.3f}"
+
+
+def write_page(results: dict[str, Any]) -> None:
+    """Write the table and what it comes to into docs/default.md."""
+    rows, ranks, held = summary(results)
+    head = ("table", "badac", "best peer by log-loss", "", "CPU s", "forest's", "seeds")
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    order = sorted(ranks, key=lambda model: ranks[model])
+    words = (
+        f"Log-loss best, or within two standard errors of the best peer, on {held} of {len(rows)} tables. Mean rank by "
+        "log-loss: " + ", ".join(f"{model} {ranks[model]:.1f}" for model in order) + "."
+    )
+    write_into(PAGE, {"default:table": "\n".join(lines), "default:words": words})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tables", nargs="*", default=[""], help="tables whose name contains one of these")
+    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2, 3, 4])
+    parser.add_argument("--xd", action="store_true", help="with extreme deconvolution: minutes a table")
+    parser.add_argument("--print", action="store_true", help="keep nothing")
+    parser.add_argument("--write-docs", action="store_true", help="write docs/default.md from what is kept")
+    chosen = parser.parse_args()
+    if chosen.write_docs:
+        write_page(json.loads(RESULTS.read_text()))
+        return
+    names = [name for name in TABLES if any(part in name for part in chosen.tables)]
+    run(names, chosen.seeds, xd=chosen.xd, keep=not chosen.print)
+
+
+if __name__ == "__main__":
+    main()
