@@ -303,7 +303,9 @@ def test_the_queue_ends(survey):
     assert session.figures().left == 0
 
 
-@pytest.mark.parametrize("kind", ["irregular", "catalogue", "bands", "covariance", "no errors"])
+@pytest.mark.parametrize(
+    "kind", ["irregular", "catalogue", "bands", "covariance", "no errors", "columns", "counts"]
+)
 def test_other_kinds_of_objects(kind):
     rng = np.random.default_rng(3)
     n, m = 90, 12
@@ -321,6 +323,13 @@ def test_other_kinds_of_objects(kind):
         objects = Measurements(values, 0.1)
     elif kind == "covariance":
         objects = Measurements(values, covariance=0.01 * (0.5 * np.eye(m) + 0.5), at=at)
+    elif kind == "columns":
+        objects = Measurements(values, 0.1, at=at).with_columns(
+            {"z": (rng.normal(group, 0.2), np.full(n, 0.2))}
+        )
+    elif kind == "counts":
+        exposure = rng.uniform(50.0, 500.0, (n, 1)) * np.ones((1, m))
+        objects = Measurements(rng.poisson(exposure * np.exp(shape)).astype(float), exposure=exposure)
     elif kind == "no errors":
         objects = Measurements(values, at=at)
     else:
@@ -328,7 +337,9 @@ def test_other_kinds_of_objects(kind):
         objects = Measurements(values, 0.1, at=at, band=None if band is None else np.tile(band, (n, 1)))
     known = group[:60] < 2
     label = np.array(["a", "b"])[group[:60][known]]
-    model = BADACClassifier(class_model="auto" if objects.own_points else "template", random_state=0)
+    class_model = "template" if kind in ("catalogue", "covariance", "no errors") else "auto"
+    noise = "poisson" if kind == "counts" else "gaussian"
+    model = BADACClassifier(class_model=class_model, noise=noise, random_state=0)
     model.fit(objects[:60][known], label)
     session = Session(model, objects[60:])
     strange = np.flatnonzero(group[60:] == 2)

@@ -28,7 +28,8 @@ from badac.latent import LatentLikelihood
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood
 from badac.latent.likelihood import project_each
-from badac.noise.kinds import with_covariance_of
+from badac.noise import Gaussian
+from badac.noise.kinds import NoiseKind, kind_of, with_covariance_of
 from badac.noise.model import Noise, noise_of_class
 from badac.noise.widths import stand_in
 
@@ -78,9 +79,17 @@ class Space(Protocol):
 
 
 def space(model: FittedModel, objects: Measurements, score: FloatArray) -> Space:
-    """Return the directions of a model's training and new objects (n, m), with the score (n,) of the static ranking."""
-    new, training = model.in_units(objects), model.in_units(model.training)
-    if not len(training):
+    """Return the directions of a model's training and new objects, with the score (n,) of the static ranking.
+
+    Parameters
+    ----------
+    model : FittedModel
+    objects : Measurements
+        (n, m), as the model judges them (`badac.judge.Judgement.objects`).
+    score : (n,)
+    """
+    new, training = objects, model.in_units(model.training)
+    if not len(training) or (training.n_points != new.n_points and not new.own_points):
         training = new[:0]
     count = min(len(new), max(_FEWEST_STRANGE, min(_MOST_STRANGE, int(_STRANGE * len(new)))))
     strange = new[np.sort(np.argsort(-score, kind="stable")[:count])]
@@ -152,21 +161,37 @@ class GridSpace:
 
     def locate(self, objects: Measurements) -> Positions:
         """Return the positions of objects in the units of the model."""
-        likelihood = latent_likelihood(with_covariance_of(self.noise, objects), self.factor, self.noise)
-        return Positions.of(likelihood)
+        known = _log_rates(objects, self.noise)
+        if known is not objects:
+            return Positions.of(latent_likelihood(known, self.factor, Gaussian()))
+        return Positions.of(
+            latent_likelihood(with_covariance_of(self.noise, objects), self.factor, self.noise)
+        )
 
 
 def _on_grid(
     model: FittedModel, new: Measurements, training: Measurements, strange: Measurements
 ) -> GridSpace:
+    noise = stand_in(noise_of_class(model.noise, None), training if len(training) else new)
+    new, training, strange = (_log_rates(part, noise) for part in (new, training, strange))
     ground = training if len(training) else new
     centre, scale = _robust_scale(_some(ground).values)
     parts = [part for part in (_some(training), _some(new)) if len(part)]
     rows = np.vstack([_shrunk(part, centre, scale) for part in parts])
     mean, factors, psi = _principal(rows, _shrunk(strange, centre, scale))
     factor = Factor(centre + scale * mean, scale[:, None] * factors, scale**2 * psi)
-    noise = stand_in(noise_of_class(model.noise, None), ground)
     return GridSpace(factor, noise)
+
+
+def _log_rates(objects: Measurements, noise: Noise) -> Measurements:
+    """Return counts as log rates with the error that half a count more gives them; anything else as it is."""
+    if objects.exposure is None and kind_of(noise) is not NoiseKind.LINKED:
+        return objects
+    seen = objects.observed
+    counts = np.where(seen, objects.values, 0.0) + 0.5
+    exposure = np.ones(objects.shape) if objects.exposure is None else np.where(seen, objects.exposure, 1.0)
+    log_rate, sigma = np.log(np.maximum(counts, 0.5) / exposure), 1.0 / np.sqrt(np.maximum(counts, 0.5))
+    return Measurements(np.where(seen, log_rate, np.nan), np.where(seen, sigma, np.inf), at=objects.at)
 
 
 def _shrunk(objects: Measurements, centre: FloatArray, scale: FloatArray) -> FloatArray:

@@ -187,8 +187,8 @@ class Session:
                 "table, or none."
             )
         score = np.asarray(self.verdicts.score, dtype=np.float64)
-        self._space = space(fitted, self.objects, score)
-        place = self._space.locate(fitted.in_units(self.objects))
+        self._space = space(fitted, judged.objects, score)
+        place = self._space.locate(judged.objects)
         self._learned = Learned(
             Scene(
                 place,
