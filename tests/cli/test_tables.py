@@ -216,6 +216,30 @@ def test_tables_that_cannot_be_meant_are_refused(place: Path, tmp_path: Path) ->
     assert "lacks 2 of the 3 columns that the model was fitted on" in said(done) and "U for u?" in said(done)
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            {"u": ["12.1", "oops", *["13"] * (N - 2)]},
+            "t.parquet: Column 'u' must hold numbers: got 'oops' in row 1.",
+        ),
+        (
+            {"u": [{"value": 1.0, "error": 0.1}] * N},
+            "t.parquet: Column 'u' must hold numbers: got a nested record with value",
+        ),
+        (
+            {"kind": [0.5, 1.5] * (N // 2)},
+            "t.parquet: the column 'kind' holds fractions, such as 0.5 of object HD 0000",
+        ),
+    ],
+)
+def test_cells_that_are_none_are_named_by_file_column_and_row(change: Any, told: str, tmp_path: Path) -> None:
+    stars().assign(**change).to_parquet(tmp_path / "t.parquet")
+    done = run("fit", tmp_path / "t.parquet", "-o", tmp_path / "m.badac", *QUICK, *NAMED)
+    assert done.exit_code == 1, done.output
+    assert told in said(done)
+
+
 # -- labels apart --------------------------------------------------------------------------------------------------------
 
 

@@ -176,6 +176,11 @@ def numbers(column: Any, name: str) -> FloatArray:
             raise ValueError(f"Column {name!r} must hold numbers: {str(error).split(': ', 1)[-1]}") from error
         row, cell, others = where
         limit = isinstance(cell, str) and cell.lstrip()[:1] in "<>≤≥"
+        if isinstance(cell, dict):
+            raise ValueError(
+                f"Column {name!r} must hold numbers: got a nested record with {', '.join(map(str, cell))} in row {row}. Make "
+                "its fields columns of their own, or drop it."
+            ) from error
         raise ValueError(
             f"Column {name!r} must hold numbers: got {cell!r} in row {row}"
             + (f" (and {others} more)" if others else "")
@@ -190,6 +195,10 @@ def numbers(column: Any, name: str) -> FloatArray:
 def _first_text(column: Any) -> tuple[Any, Any, int] | None:
     """Row, content and number of further cells that are no numbers, or None if it is not single cells that are at fault."""
     cells = column.tolist() if hasattr(column, "tolist") else list(column)
+    nested = [row for row, cell in enumerate(cells) if isinstance(cell, dict)]
+    if nested:
+        rows = getattr(column, "index", range(len(cells)))
+        return rows[nested[0]], cells[nested[0]], len(nested) - 1
     bad = [row for row, cell in enumerate(cells) if isinstance(cell, str) and not _is_number(cell)]
     if not bad or len(bad) == len(cells):
         return None

@@ -385,11 +385,16 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         With an `anomaly` other than "auto" the classes are described for this on the first call.
         """
-        judged = self.judge(X, X_err=X_err)
+        check_is_fitted(self)
+        objects, table = to_objects(self, X, X_err, reset=False)
+        judged = self._walk(objects, pvalues=False)
         if self._explaining is None:
             self._explaining = judged.model.deviations()
         found = judged.explain(self._explaining)
-        return found if self.beside_ is None else found.of_points(-len(self.beside_.names))
+        if self.beside_ is not None:
+            found = found.of_points(-len(self.beside_.names))
+        # In the words of the table, where there is one.
+        return found if table is None or not table.features else found.described(table.about)
 
     def diagnose(self, X: Any, y: Any, *, X_err: Any = None) -> Diagnosis:
         """Say whether the noise model holds for labelled objects: families compared by evidence, residuals, advice.

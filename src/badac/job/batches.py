@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,8 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
     for frame in frames:
         if not len(frame):
             continue
-        found = layout.read(frame)
+        with about_file(Path(path).name):
+            found = layout.read(frame)
         if start == 0:
             named = not is_numbered(found.ids)
         if not named:
@@ -51,6 +53,17 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
         yield found
     if start == 0:
         raise ValueError(f"{path} holds no rows.")
+
+
+@contextmanager
+def about_file(name: str) -> Iterator[None]:
+    """Say which file a table is from that cannot be read."""
+    try:
+        yield
+    except ValueError as error:
+        if name in str(error):
+            raise
+        raise ValueError(f"{name}: {error}") from error
 
 
 def rows_in(path: str | os.PathLike[str]) -> int:

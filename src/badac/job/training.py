@@ -21,6 +21,7 @@ from badac.data.columns import SYNONYMS, find
 from badac.data.files import read_frame
 from badac.data.reading import looks_long
 from badac.data.vectors import vector_columns
+from badac.job.batches import about_file
 from badac.job.table_options import TableOptions
 
 # More different labels than this share of the objects, and they are names rather than classes.
@@ -106,14 +107,16 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
     _check_features(said.get("features", ()), names, options)
     if options.labels:
         of_label = options.label or ""
-        found = from_table(frame, labels=read_frame(options.labels), **_with_label(said, options.label))
+        with about_file(source):
+            found = from_table(frame, labels=read_frame(options.labels), **_with_label(said, options.label))
         of_label = of_label or f"the label of {Path(options.labels).name}"
     else:
         of_label = label_column(names, options.label, source)
         _check_labels(frame, of_label, source)
         if options.conventions.errors != "none":
             _check_errors(frame, of_label, options, source)
-        found = from_table(frame, **_with_label(said, of_label))
+        with about_file(source):
+            found = from_table(frame, **_with_label(said, of_label))
     training = Training(
         options.preparation.apply(found), of_label, source, hint="" if options.preparation else hint(found)
     )
@@ -186,6 +189,13 @@ def _check_classes(training: Training) -> None:
         raise ValueError(
             f"the column {training.label!r} has {len(counts)} different values for {n} objects: names or numbers, not classes. "
             "Give the column of the classes with --label."
+        )
+    if training.labels.dtype.kind == "f":
+        row = int(np.argmax(training.labels != np.round(training.labels)))
+        raise ValueError(
+            f"{training.source}: the column {training.label!r} holds fractions, such as {training.labels[row]:g} of object "
+            f"{training.catalogue.ids[row]}: a measurement, not a class. Give the column of the classes with --label, or write "
+            "the classes as text."
         )
 
 
