@@ -16,6 +16,7 @@ import numpy as np
 
 from badac.data.fits_files import read_fits
 from badac.data.frames import as_frame, from_columns
+from badac.data.npz_files import read_arrays
 from badac.data.optional import needs
 from badac.data.text_files import OPENERS, TableFileError, read_text, split_errors
 from badac.writing import clause
@@ -204,9 +205,7 @@ def _read_astropy(path: str | os.PathLike[str], kind: str) -> Any:
 
 
 def _read_npz(path: str | os.PathLike[str]) -> Any:
-    # allow_pickle stays off: a table needs no code.
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    arrays = read_arrays(path)
     values = arrays.get("values")
     if values is not None and values.ndim == 2:
         # The natural file of a NumPy user: values and sigma, both (n, m).
