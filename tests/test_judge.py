@@ -66,9 +66,6 @@ def counted(model: BADACClassifier) -> tuple[BADACClassifier, Counter[str]]:
         )
 
     fitted = counting(model.fitted_, "classes")
-    if fitted.held_out is not None:
-        held_out = replace(fitted.held_out, learned=counting(fitted.held_out.learned, "held out"))
-        fitted = replace(fitted, held_out=held_out)
     own = BADACClassifier(**model.get_params())
     own.n_features_in_ = model.n_features_in_
     return own.adopt(fitted), calls
@@ -81,7 +78,7 @@ def test_every_step_is_done_once(which: str, request: pytest.FixtureRequest) -> 
     k = len(model.classes_)
     expected = {"classes": k}
     if which == "plain":
-        expected |= {"classes anomaly": 1, "held out": k, "held out anomaly": 1}
+        expected |= {"classes anomaly": 1}
     catalogue = Catalogue(new, np.arange(30), None, "")
     columns = {f"y{j}": new.values[:, j] for j in range(10)} | {
         f"y{j}_err": new.sigma[:, j] for j in range(10)
@@ -89,7 +86,7 @@ def test_every_step_is_done_once(which: str, request: pytest.FixtureRequest) -> 
     for ask in (
         lambda: score_batch(model, catalogue),
         lambda: judge(pd.DataFrame(columns), model, pvalues=True),
-        lambda: model.rank(new, fdr=0.3),
+        lambda: model.rank(new),
         lambda: model.verdicts(new, pvalues=True),
     ):
         calls.clear()
@@ -135,7 +132,7 @@ def test_a_fitted_model_is_sent_small_and_judges_alike(which: str, request: pyte
         np.testing.assert_array_equal(sent.verdicts(new, (name,))[name], fitted.verdicts(new, (name,))[name])
     assert sent.identity == fitted.lean().identity != fitted.identity
     # Whether p-values are ready is no part of what was learned.
-    assert replace(fitted, held_out=None).identity == fitted.identity
+    assert replace(fitted, left_out=None).identity == fitted.identity
     assert replace(fitted, anomaly_prior=0.5).identity != fitted.identity
 
 

@@ -8,8 +8,9 @@ LSDB and the command line all ask the same one. `FittedModel.judge` takes object
 step of the walk once, when it is first asked for; `FittedModel.verdicts` returns the steps as a table (`badac.verdicts`).
 
 P-values compare an object with known ones that the model has not seen. Where a stack was learned, objects were left out
-already (`badac.calibration.null_distribution`). Otherwise a second model is learned without a part of the training objects, to
-compare with those (`HeldOut`): an object that a model has learned from looks less strange than a new one of its kind.
+already (`badac.calibration.null_distribution`). Otherwise every training object is scored once by a model that was learned
+without it (`badac.calibration.pvalues.LeftOut`): an object that a model has learned from looks less strange than a new one of
+its kind. The same scores say how far the odds of an anomaly can be believed (`badac.calibration.caution`).
 """
 
 from __future__ import annotations
@@ -23,11 +24,20 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.anomalies import AnomalyModel, Deviations, Known
+from badac.calibration.caution import believed_log_bayes_factor
 from badac.calibration.class_frequencies import ClassFrequencies, estimate_frequencies
 from badac.calibration.null_distribution import log_odds
+from badac.calibration.pool import Pool
 from badac.calibration.posterior import PosteriorCalibration
-from badac.calibration.pvalues import CalibrationScores, Strata, noise_level
+from badac.calibration.pvalues import LeftOut, noise_level
 from badac.calibration.stacking.base_models import BaseOutputs
+from badac.calibration.unusual_gaps import (
+    carried_over,
+    missing_share,
+    patterns,
+    unusual_gaps,
+    without_columns,
+)
 from badac.classes import ClassModel, ClassReport
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, within
@@ -35,11 +45,14 @@ from badac.evidence import log_evidence
 from badac.explain import NOTHING, Explanation, explain
 from badac.identity import identity
 from badac.noise import Noise
-from badac.posterior import anomaly_log_odds, log_posterior, log_total, probability
+from badac.posterior import anomaly_log_odds, log_posterior, log_total, prior_log_odds, probability
 from badac.training import TrainingScales
 from badac.verdicts import STANDARD, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_COMPARED = 1000  # training objects that tell what a gap does to scores: quantiles to a few per cent
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +82,10 @@ class FittedModel:
     training : Measurements
         (n, m), in the units of the data; empty in a model that is sent around (`lean`).
     training_label : (n,)
-    held_out : HeldOut or None
-        What p-values need, where it was made ready.
+    left_out : LeftOut or None
+        What p-values and the probability of an anomaly need, where it was made ready.
+    compared : Measurements or None
+        Some training objects, in a model without its training objects that is sent around.
     """
 
     classes: npt.NDArray[Any]
@@ -86,7 +101,8 @@ class FittedModel:
     may_rank: bool
     training: Measurements
     training_label: npt.NDArray[Any]
-    held_out: HeldOut | None = None
+    left_out: LeftOut | None = None
+    compared: Measurements | None = None
 
     # -- the walk ----------------------------------------------------------------------------------------------------
 
@@ -128,22 +144,36 @@ class FittedModel:
             "odds from their evidence would be wrong."
         )
 
+    @property
+    def pool(self) -> Pool | None:
+        """The known objects that p-values are counted among; None where they were not made ready."""
+        ensemble = self.calibration.ensemble
+        if ensemble is not None and self.ranks_left_out:
+            return ensemble.nonconformity.together.pools[0]
+        return None if self.left_out is None else self.left_out.pool
+
     # -- sent around -------------------------------------------------------------------------------------------------
 
     def lean(self) -> FittedModel:
-        """Return the model without its training objects, which only explanations need: quicker to send."""
-        held_out = self.held_out
-        if held_out is not None:
-            held_out = replace(held_out, learned=held_out.learned.lean())
+        """Return the model without its training objects, but for the few that gaps are compared with: quicker to send."""
+        known = self.some_known
         return replace(
-            self, training=self.training[:0], training_label=self.training_label[:0], held_out=held_out
+            self, training=self.training[:0], training_label=self.training_label[:0], compared=known
         )
+
+    @property
+    def some_known(self) -> Measurements | None:
+        """Training objects, at most 1,000, in the units of the data; None where objects have points of their own."""
+        if self.compared is not None or self.training.own_points or not len(self.training):
+            return self.compared
+        n = len(self.training)
+        return self.training[np.sort(np.random.default_rng(0).permutation(n)[:_COMPARED])]
 
     @property
     def identity(self) -> str:
         """A name that two models share if, and only if, they are fitted alike."""
         # What p-values need is made of the rest, by whoever wants them.
-        return identity(replace(self, held_out=None))
+        return identity(replace(self, left_out=None, compared=None))
 
     # -- what else is made of it -------------------------------------------------------------------------------------
 
@@ -160,6 +190,12 @@ class FittedModel:
             self.noise,
             self.scales,
         )
+
+    @cached_property
+    def missing_share(self) -> FloatArray | None:
+        """(m,): share of training objects that lack each column; None where objects have points of their own."""
+        known = self.some_known
+        return None if known is None else missing_share(known.observed)
 
     def deviations(self) -> Deviations:
         """Return the hypotheses that explanations are made of: the anomaly model, or fitted now if that is another one."""
@@ -258,26 +294,85 @@ class Judgement:
 
     @property
     def anomaly_proba(self) -> FloatArray:
-        """(n,): posterior probability that the object belongs to no known class."""
-        if self.model.anomaly_model is None:
+        """(n,): posterior probability that the object belongs to no known class.
+
+        By the score, but no surer than left-out members of the known classes allow (`badac.calibration.caution`).
+        """
+        model = self.model
+        if model.anomaly_model is None:
             raise ValueError(
                 'anomaly="evidence" ranks by the evidence of the known classes and has no anomaly class, so no '
                 "probability. Use anomaly_score, or fit with another `anomaly`."
             )
-        return probability(self.score)
+        if model.left_out is None or model.ranks_left_out:
+            return probability(self.score)
+        believed = believed_log_bayes_factor(self.strangeness, model.left_out)
+        return probability(believed + prior_log_odds(model.anomaly_prior))
 
     @cached_property
+    def strangeness(self) -> FloatArray:
+        """(n,): what p-values are counted by: the log Bayes factor of the anomaly, or nonconformity where there is a stack."""
+        ensemble, model = self.model.calibration.ensemble, self.model
+        if ensemble is not None and model.ranks_left_out:
+            return ensemble.nonconformity.number(self.outputs)
+        if model.anomaly_model is None:
+            return self.log_odds
+        return self.log_odds - prior_log_odds(model.anomaly_prior)
+
+    @property
     def pvalue(self) -> FloatArray:
-        """(n,): share of known objects that are at least as strange."""
-        ensemble = self.model.calibration.ensemble
-        if ensemble is not None and self.model.ranks_left_out:
-            return _no_nan("pvalue", ensemble.nonconformity.pvalue(self.outputs))
-        if self.model.held_out is None:
+        """(n,): share of known objects that are at least as strange; 1 where nothing was measured."""
+        return self._compared[0]
+
+    @property
+    def extrapolated(self) -> BoolArray:
+        """(n,): whether a p-value is beyond what the known objects can tell by their number."""
+        return self._compared[1]
+
+    @cached_property
+    def predicted(self) -> npt.NDArray[np.int64]:
+        """(n,): the most probable class by the evidence alone."""
+        return np.asarray(log_posterior(self.evidence, self.model.log_prior).argmax(axis=1))
+
+    @cached_property
+    def level(self) -> FloatArray:
+        """(n,): noise level of each object (`badac.calibration.pvalues.noise_level`)."""
+        return noise_level(self.objects, self.model.scales)
+
+    @cached_property
+    def _compared(self) -> tuple[FloatArray, BoolArray]:
+        model, ensemble = self.model, self.model.calibration.ensemble
+        measured = self.objects.observed.any(axis=1)
+        strangeness = self._like_with_like()
+        if ensemble is not None and model.ranks_left_out:
+            pvalue, extrapolated = ensemble.nonconformity.compare(strangeness, self.outputs)
+        elif model.left_out is not None:
+            pvalue, extrapolated = model.left_out.compare(strangeness, self.level, self.predicted)
+        else:
             raise ValueError(
-                "p-values compare with known objects that the model has not seen, and none were kept back yet: call "
+                "p-values compare with known objects that were left out while learning, and none were left out yet: call "
                 "prepare_pvalues() of the BADACClassifier first."
             )
-        return _no_nan("pvalue", self.model.held_out.pvalues(self.objects, n_threads=self.n_threads))
+        # The odds of an object without any point are the prior's, which is more than known objects keep, but nothing
+        # about it is strange.
+        return _no_nan("pvalue", np.where(measured, pvalue, 1.0)), extrapolated & measured
+
+    def _like_with_like(self) -> FloatArray:
+        """Strangeness (n,) as it would be without gaps that training objects do not have (`badac.calibration.unusual_gaps`)."""
+        model, found = self.model, self.strangeness
+        if model.missing_share is None:
+            return found
+        gaps = unusual_gaps(self.objects.observed, model.missing_share)
+        known = model.some_known
+        if known is None or not gaps.any():
+            return found
+        found = found.copy()
+        known = model.in_units(known)
+        without = Judgement(model, known, self.n_threads).strangeness
+        for rows, columns in patterns(gaps):
+            lacking = Judgement(model, without_columns(known, columns), self.n_threads)
+            found[rows] = carried_over(found[rows], lacking.strangeness, without)
+        return found
 
     def verdicts(self, asked: Sequence[str] = STANDARD) -> Verdicts:
         """Return the table of what was asked for; without an anomaly class there is no ``anomaly_proba`` in it."""
@@ -296,39 +391,6 @@ class Judgement:
         return found.in_units(1.0 / model.units)
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """A model and known objects that it has not seen.
-
-    Attributes
-    ----------
-    learned : FittedModel
-        Without a part of the training objects.
-    calibration : CalibrationScores
-        Score, noise level and log posterior of that part.
-    """
-
-    learned: FittedModel
-    calibration: CalibrationScores
-
-    @classmethod
-    def of(cls, learned: FittedModel, kept: Measurements, *, n_threads: int = 1) -> HeldOut:
-        """Keep the scores of objects (c, m) that a model has not learned from."""
-        label = np.searchsorted(learned.classes, learned.training_label).astype(np.int64)
-        level = noise_level(learned.training, learned.scales)
-        strata = Strata.of(level, label, kept.n_objects, len(learned.classes))
-        return cls(learned, CalibrationScores.of(*_compared(Judgement(learned, kept, n_threads)), strata))
-
-    def pvalues(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
-        """Return (n,): the share of kept-back objects of the same class and noise that look at least as strange.
-
-        1 where nothing was measured: the odds of such an object are the prior's, which is more than known objects keep, but
-        nothing about it is strange.
-        """
-        found = self.calibration.pvalues(*_compared(Judgement(self.learned, objects, n_threads)))
-        return np.where(objects.observed.any(axis=1), found, 1.0)
-
-
 def _no_nan(name: str, found: FloatArray) -> FloatArray:
     """Return what was found, or raise: a number that is none is no answer."""
     bad = np.isnan(found)
@@ -340,10 +402,3 @@ def _no_nan(name: str, found: FloatArray) -> FloatArray:
         "The values or errors of the object are beyond what can be computed with, or the model's parameters are: leave the "
         "object out, or fit again; if both look right, please report it."
     )
-
-
-def _compared(judged: Judgement) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Log odds (n,), noise level (n,) and log posterior (n, k) of each object: what p-values are made of."""
-    model = judged.model
-    level = noise_level(judged.objects, model.scales)
-    return judged.log_odds, level, log_posterior(judged.evidence, model.log_prior)

@@ -24,7 +24,7 @@ from badac.data.measurements import Measurements
 from badac.data.reading import bad_cells, error_columns
 from badac.estimators import BADACClassifier
 from badac.identity import identity
-from badac.verdicts import STANDARD, Verdicts
+from badac.verdicts import STANDARD, WITH_PVALUES, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -164,7 +164,7 @@ def judge(
     features : sequence of str, optional
         Value columns in the order of the training; see `Columns.of`.
     pvalues : bool
-        Whether to compare with known objects too, which costs as much again (`lean` prepares the model for it).
+        Whether to compare with known objects too (`lean` prepares the model for it).
     where : str
         Name of the partition, for messages.
 
@@ -207,21 +207,22 @@ def empty(model: BADACClassifier, index: Any, *, pvalues: bool = False) -> Any:
 
 def asked_of(model: BADACClassifier, *, pvalues: bool) -> tuple[str, ...]:
     """Return the quantities of `badac.verdicts` that the verdicts of a model have."""
-    asked = (*STANDARD, "pvalue") if pvalues else STANDARD
+    asked = WITH_PVALUES if pvalues else STANDARD
     return tuple(name for name in asked if name != "anomaly_proba" or model.anomaly_model_ is not None)
 
 
 def lean(model: BADACClassifier, *, pvalues: bool = True) -> BADACClassifier:
     """Return a copy to send around: ready for p-values, without the training objects, one thread.
 
-    P-values compare with labelled objects that a second model has not seen; learning that model is the work of this call.
+    P-values and the probability of an anomaly compare with labelled objects that were left out once; leaving them out is the
+    work of this call, if nobody did it before.
 
     Parameters
     ----------
     model : BADACClassifier
         Fitted.
     pvalues : bool
-        Whether p-values will be asked for.
+        Whether p-values or probabilities of an anomaly will be asked for.
     """
     check_is_fitted(model)
     if pvalues:

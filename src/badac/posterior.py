@@ -39,8 +39,12 @@ def log_total(log_evidence: FloatArray, log_prior: FloatArray) -> FloatArray:
 
 def anomaly_log_odds(log_anomaly: FloatArray, log_known: FloatArray, anomaly_prior: float) -> FloatArray:
     """Return (n,): log odds of the anomaly against all known classes together; high = strange."""
-    prior_odds = np.log(anomaly_prior) - np.log1p(-anomaly_prior)
-    return np.asarray(log_anomaly - log_known + prior_odds)
+    return np.asarray(log_anomaly - log_known + prior_log_odds(anomaly_prior))
+
+
+def prior_log_odds(anomaly_prior: float) -> float:
+    """Return the log odds of an anomaly before anything is measured."""
+    return float(np.log(anomaly_prior) - np.log1p(-anomaly_prior))
 
 
 def probability(log_odds: FloatArray) -> FloatArray:

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.calibration.pvalues import discoveries, expected_false_alarms
+from badac.calibration.discoveries import (
+    discoveries,
+    expected_false_alarms,
+    false_share_bound,
+    why_empty,
+)
+from badac.calibration.pool import Pool
 from badac.verdicts import FloatArray, Verdicts
 
 IntArray = npt.NDArray[np.int64]
@@ -30,7 +36,11 @@ class Ranking:
     fdr : float or None
         Share of false alarms that the list may hold, if it is such a list.
     expected_false_alarms : float or None
-        How many normal objects it holds on average, at most.
+        How many normal objects it holds on average, at most; NaN where that cannot be promised.
+    false_share_bound : float or None
+        Share of normal objects that the list does not exceed, at 90 % confidence; 1 where that cannot be promised.
+    why : str
+        Why the list is empty and what would fill it, or why nothing can be promised of it; empty if all is well.
     score, anomaly_proba, pvalue, label, label_proba, proba : (n,), properties
         Columns of the verdicts. The score is what the model's ``score_meaning_`` says; `anomaly_proba` is None without an
         anomaly class, `pvalue` where it was not asked for; `proba` is (n, k), in the order of the model's ``classes_``.
@@ -40,6 +50,8 @@ class Ranking:
     objects: IntArray
     fdr: float | None = None
     expected_false_alarms: float | None = None
+    false_share_bound: float | None = None
+    why: str = ""
 
     @classmethod
     def of(cls, verdicts: Verdicts) -> Ranking:
@@ -47,11 +59,29 @@ class Ranking:
         order = strangest_first(verdicts.score)
         return cls(verdicts.take(order), order)
 
-    def discoveries(self, fdr: float) -> Ranking:
-        """Return the list of objects of which on average at most the share `fdr` in (0, 1) are normal, by their p-values."""
+    def discoveries(self, fdr: float, pool: Pool | None = None, doubts: str = "") -> Ranking:
+        """Return the list of objects of which on average at most the share `fdr` in (0, 1) are normal, by their p-values.
+
+        Parameters
+        ----------
+        fdr : float
+        pool : Pool, optional
+            The known objects that they were compared with: for the upper bound.
+        doubts : str
+            Why the promise cannot hold, in words (`badac.comparison`); the list is then what it would be, without the promise.
+        """
         pvalue = self.verdicts["pvalue"]
         found = discoveries(pvalue, fdr)
-        listed = replace(self, fdr=fdr, expected_false_alarms=expected_false_alarms(pvalue, found))
+        n, expected, bound, why = int(found.sum()), expected_false_alarms(pvalue, found), None, doubts
+        if doubts:
+            expected, bound = float("nan"), 1.0
+        elif pool is not None:
+            last = float(pvalue[found].max()) if n else 0.0
+            bound = false_share_bound(pool, len(pvalue), n, last)
+            if not n:
+                smallest = float(pvalue.min()) if len(pvalue) else 1.0
+                why = why_empty(len(pvalue), smallest, int((pvalue == smallest).sum()), len(pool), fdr)
+        listed = replace(self, fdr=fdr, expected_false_alarms=expected, false_share_bound=bound, why=why)
         return listed.take(np.flatnonzero(found))
 
     def take(self, rows: Any) -> Ranking:
@@ -127,10 +157,13 @@ class Ranking:
     def __repr__(self) -> str:
         if self.fdr is None:
             return f"Ranking({len(self)} objects, strangest first)\n{self}"
-        return (
-            f"Ranking({len(self)} objects, at most {self.expected_false_alarms:.1f} false alarms expected, "
-            f"fdr={self.fdr:g})\n{self}"
-        )
+        promise = f"at most {self.expected_false_alarms:.1f} false alarms expected"
+        if self.expected_false_alarms is None or np.isnan(self.expected_false_alarms):
+            promise = "no promise about false alarms"
+        elif self.false_share_bound:
+            promise += f", a share of {self.false_share_bound:.2f} not exceeded at 90 % confidence"
+        why = f"\n{self.why}" if self.why else ""
+        return f"Ranking({len(self)} objects, {promise}, fdr={self.fdr:g}){why}\n{self}"
 
 
 def strangest_first(score: FloatArray) -> IntArray:

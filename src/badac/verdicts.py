@@ -4,6 +4,7 @@
     log_proba     log P(class | d)                 (n, k)      score          high = strange; what a ranking sorts by  (n,)
     proba         P(class | d)                     (n, k)      anomaly_proba  posterior probability of an anomaly      (n,)
     object        names of the objects             (n,)        pvalue         share of known objects as strange        (n,)
+                                                               extrapolated   whether that is beyond their number      (n,)
 
 A table has the quantities that were asked for: each costs a step of the walk (`badac.judge`), and p-values the most. Tables of
 the same quantities are put together (batches, partitions), cut, and written as flat columns, one for each class where a
@@ -24,14 +25,34 @@ from badac.data.files import needs
 FloatArray = npt.NDArray[np.float64]
 
 STANDARD = ("score", "anomaly_proba", "proba")
-"""What is asked for unless somebody says otherwise; p-values are ``(*STANDARD, "pvalue")``."""
+"""What is asked for unless somebody says otherwise."""
+
+WITH_PVALUES = (*STANDARD, "pvalue", "extrapolated")
+"""The same with p-values, and whether they are extrapolated."""
 
 PER_CLASS = ("log_evidence", "log_proba", "proba")
 # In the order in which a table is read.
-_ORDER = ("object", "log_evidence", "log_total", "log_proba", "score", "anomaly_proba", "pvalue", "proba")
+_ORDER = (
+    "object",
+    "log_evidence",
+    "log_total",
+    "log_proba",
+    "score",
+    "anomaly_proba",
+    "pvalue",
+    "extrapolated",
+    "proba",
+)
+# In tables `extrapolated` is a word, under this name.
+KIND = "pvalue_kind"
 # Columns that rankings and parts of large tables add.
 _ADDED = ("rank", "row", "piece")
 _GIVEN = "_in_table"
+
+
+def kind_of(extrapolated: npt.NDArray[np.bool_]) -> npt.NDArray[np.str_]:
+    """Return (n,) the words for p-values that are counted, or extrapolated."""
+    return np.where(extrapolated, "extrapolated", "exact")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +87,10 @@ class Verdicts:
     def empty(cls, classes: npt.NDArray[Any], asked: Sequence[str] = STANDARD) -> Verdicts:
         """Return the table of no objects, with the types of a full one."""
         shape = {name: (0, len(classes)) if name in PER_CLASS else (0,) for name in asked}
-        return cls(classes, {name: np.empty(size) for name, size in shape.items()})
+        types = {"extrapolated": np.bool_}
+        return cls(
+            classes, {name: np.empty(size, types.get(name, np.float64)) for name, size in shape.items()}
+        )
 
     @classmethod
     def together(cls, parts: Sequence[Verdicts]) -> Verdicts:
@@ -128,6 +152,12 @@ class Verdicts:
         return self.quantities.get("pvalue")
 
     @property
+    def pvalue_kind(self) -> npt.NDArray[np.str_] | None:
+        """(n,): "exact" where known objects as strange are counted, "extrapolated" beyond what their number can tell."""
+        extrapolated = self.quantities.get("extrapolated")
+        return None if extrapolated is None else kind_of(extrapolated)
+
+    @property
     def label(self) -> npt.NDArray[Any]:
         """(n,): the most probable known class."""
         return np.asarray(self.classes[self.proba.argmax(axis=1)])
@@ -145,7 +175,9 @@ class Verdicts:
         for name in (name for name in _ORDER if name in self):
             if name == "proba":
                 out |= {"class": self.label, "class_proba": self.label_proba}
-            if name not in PER_CLASS:
+            if name == "extrapolated":
+                out[KIND] = kind_of(self[name])
+            elif name not in PER_CLASS:
                 out[name] = self[name]
             elif per_class:
                 out |= {f"{name}_{label}": self[name][:, k] for k, label in enumerate(self.classes.tolist())}

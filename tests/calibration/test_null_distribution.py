@@ -20,7 +20,11 @@ from badac.data import add_noise, concatenate
 def test_share_of_known_objects() -> None:
     normal = NullDistribution.of(np.array([0.0]), np.arange(1.0, 100.0)[None])
     level = np.zeros(3)
-    np.testing.assert_allclose(normal.pvalue(np.array([0.0, 50.0, 1e9]), level), [1.0, 0.51, 0.01])
+    found, extrapolated = normal.compare(np.array([0.0, 50.0, 1e9]), level)
+    np.testing.assert_allclose(found[:2], [1.0, 0.51])
+    # Beyond all of them the tail goes on, and says so.
+    assert 0 < found[2] < 0.01
+    np.testing.assert_array_equal(extrapolated, [False, False, True])
 
 
 def test_surprise_rises_beyond_the_largest_known_number() -> None:
@@ -122,7 +126,8 @@ def test_more_noise_than_was_ever_tried_makes_nothing_strange(model: BADACClassi
     noisy = add_noise(known, sigma, np.random.default_rng(8))
     pvalue = model.anomaly_pvalue(noisy)
     assert kstest(pvalue, "uniform", alternative="greater").statistic < 1.52 * np.sqrt(2 / 300)
-    assert len(model.rank(noisy, fdr=0.1)) == 0
+    with pytest.warns(UserWarning, match="noise levels that training objects do not have"):
+        assert len(model.rank(noisy, fdr=0.1)) == 0
 
 
 def test_nothing_measured_is_nothing_strange(model: BADACClassifier) -> None:

@@ -1,4 +1,4 @@
-"""P-values are ranks among kept-back objects of the same stratum; lists keep their false-discovery rate."""
+"""P-values: ranks among left-out objects, made comparable, continued by a tail; lists keep their false-discovery rate."""
 
 from __future__ import annotations
 
@@ -7,66 +7,94 @@ import pytest
 from scipy.stats import kstest
 
 from badac import Measurements
-from badac.calibration.pvalues import (
-    CalibrationScores,
-    Strata,
+from badac.calibration.discoveries import (
     discoveries,
     expected_false_alarms,
-    keep_back,
-    noise_level,
-    range_edges,
+    false_share_bound,
+    why_empty,
 )
+from badac.calibration.pool import Pool
+from badac.calibration.pvalues import LeftOut, noise_level
+from badac.calibration.score_map import noise_ranges, range_edges
+from badac.calibration.tail import ParetoTail
 from badac.classes import TrainingScales
 
 
-def one_stratum(n_classes: int = 1) -> Strata:
-    return Strata(np.empty(0), np.ones((n_classes, 1), dtype=bool))
+def left_out(score: np.ndarray, level: np.ndarray | None = None, kind: np.ndarray | None = None) -> LeftOut:
+    n = len(score)
+    kind = np.zeros(n, dtype=np.int64) if kind is None else kind
+    return LeftOut(
+        np.arange(n), score, np.zeros(n) if level is None else level, kind, int(kind.max(initial=0)) + 1
+    )
 
 
-def test_a_pvalue_counts_the_kept_back_objects_that_are_as_strange() -> None:
-    known = np.array([1.0, 2.0, 3.0])
-    calibration = CalibrationScores.of(known, np.zeros(3), np.zeros((3, 1)), one_stratum())
-    new = np.array([0.0, 2.0, 9.0])
-    found = calibration.pvalues(new, np.zeros(3), np.zeros((3, 1)))
-    np.testing.assert_allclose(found, [4 / 4, 3 / 4, 1 / 4])
+def test_a_pvalue_counts_the_known_objects_that_are_as_strange() -> None:
+    pool = Pool.of(np.arange(99.0)[::-1])
+    np.testing.assert_allclose(pool.pvalue(np.array([-5.0, 50.0, 80.0])), [1.0, 0.5, 0.2])
+    assert not pool.extrapolated(np.array([80.0]))[0]
 
 
-def test_objects_are_compared_within_their_predicted_class() -> None:
-    posterior = np.log([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]])
-    calibration = CalibrationScores.of(np.array([1.0, 2.0, 50.0]), np.zeros(3), posterior, one_stratum(2))
-    found = calibration.pvalues(np.array([10.0, 10.0]), np.zeros(2), np.log([[0.7, 0.3], [0.3, 0.7]]))
-    np.testing.assert_allclose(found, [1 / 3, 2 / 2])
+def test_beyond_the_pool_the_tail_goes_on_without_a_step_and_falls() -> None:
+    rng = np.random.default_rng(0)
+    pool = Pool.of(rng.exponential(size=2000))
+    score = np.linspace(0.0, 40.0, 4001)
+    pvalue = pool.pvalue(score)
+    assert (np.diff(pvalue) <= 0).all() and (pvalue > 0).all()
+    joint = np.argmax(pool.extrapolated(score))
+    assert pvalue[joint] > 0.9 * pvalue[joint - 1]
+    # Exponential scores: exp(-12) is known to a factor, not to a digit.
+    assert 0.1 < pool.pvalue(np.array([12.0]))[0] / np.exp(-12.0) < 100.0
 
 
-def test_an_empty_stratum_falls_back_on_all_objects() -> None:
-    calibration = CalibrationScores.of(np.arange(4.0), np.zeros(4), np.log([[0.9, 0.1]] * 4), one_stratum(2))
-    assert calibration.pvalues(np.array([2.5]), np.zeros(1), np.log([[0.1, 0.9]]))[0] == pytest.approx(2 / 5)
+@pytest.mark.parametrize("shape", [0.0, 0.3])
+def test_extrapolated_pvalues_are_right_on_average(shape: float, rng: np.random.Generator) -> None:
+    """Over many pools of 500, a new object has p <= 1e-4 at most about once in ten thousand."""
+    share = []
+    for _ in range(300):
+        uniform = rng.random(500)
+        known = -np.log(uniform) if shape == 0 else (uniform**-shape - 1) / shape
+        pool = Pool.of(known)
+        cut = pool._score_at(1e-4)
+        share.append(np.exp(-cut) if shape == 0 else (1 + shape * cut) ** (-1 / shape))
+    # From 25 excesses four orders of magnitude are not told: the average tail is heavier than the best fit, and safe.
+    assert 1e-6 < np.mean(share) < 2e-4
 
 
-def test_uniform_whatever_the_score_and_the_noise(rng: np.random.Generator) -> None:
-    """Scores that depend wildly on class and noise: the strata take it out. Each round has its own kept-back objects."""
+def test_few_or_equal_scores_have_a_tail_too() -> None:
+    for known in (np.zeros(50), np.array([1.0]), np.array([1.0, 1.0, 2.0]), np.empty(0)):
+        pool = Pool.of(known)
+        found = pool.pvalue(np.array([-1.0, 1.0, 5.0, 1e9, np.inf]))
+        assert (np.diff(found) <= 0).all() and (found > 0).all() and (found <= 1).all()
+    tail = ParetoTail.of(np.empty(0), 0.0)
+    assert tail.weight.sum() == pytest.approx(1.0)
+
+
+def test_uniform_in_every_class_and_noise(rng: np.random.Generator) -> None:
+    """Scores that depend wildly on class and noise: the map takes it out. Each round has its own left-out objects."""
     found, label = [], []
-    for _ in range(200):
-        n = 1400
+    for _ in range(100):
+        n = 2400
         kind = rng.integers(2, size=n)
         level = np.where(kind == 0, 0.0, np.log(2.0)) + np.log(2.0) * rng.integers(2, size=n)
         score = rng.standard_normal(n) * np.exp(level) + 5.0 * kind - 3.0 * level
-        posterior = np.log(np.where(kind[:, None] == [0, 1], 0.9, 0.1))
-        strata = Strata.of(level, kind, 4000, 2)
-        assert strata.edges.size == 2
-        calibration = CalibrationScores.of(score[10:], level[10:], posterior[10:], strata)
-        found.append(calibration.pvalues(score[:10], level[:10], posterior[:10]))
-        label.append(kind[:10] * 2 + (level[:10] > 0.5 * np.log(8.0)))
+        known = left_out(score[20:], level[20:], kind[20:])
+        found.append(known.compare(score[:20], level[:20], kind[:20])[0])
+        label.append(kind[:20] * 2 + (level[:20] > 0.5 * np.log(8.0)))
     pvalue, group = np.concatenate(found), np.concatenate(label)
+    assert kstest(pvalue, "uniform").pvalue > 1e-3
     for which in np.unique(group):
-        assert kstest(pvalue[group == which], "uniform").pvalue > 1e-3
+        own = pvalue[group == which]
+        # A location and a scale are not the whole distribution: near uniform where it matters, at small p-values.
+        for small in (0.02, 0.1):
+            assert abs((own <= small).mean() - small) < 4 * np.sqrt(small * (1 / own.size + 1 / 600))
 
 
-def test_a_noise_that_the_predicted_class_never_shows_is_compared_with_one_that_does() -> None:
-    level = np.repeat([0.0, 1.0], 2000)
-    strata = Strata.of(level, (level > 0.5).astype(np.int64), 2000, 2)
-    quiet = strata.number(np.array([0.0]), np.log([[0.1, 0.9]]))
-    assert quiet == strata.number(np.array([0.0]), np.log([[0.9, 0.1]]))
+def test_confirmed_known_objects_join() -> None:
+    known = left_out(np.arange(200.0))
+    more = known.joined_by(np.full(100, 500.0), np.zeros(100), np.zeros(100, dtype=np.int64))
+    assert len(more) == 300 and (more.rows[200:] == -1).all()
+    asked = np.array([400.0]), np.zeros(1), np.zeros(1, dtype=np.int64)
+    assert more.compare(*asked)[0][0] > 0.3 > known.compare(*asked)[0][0]
 
 
 def test_objects_with_the_same_error_bars_stay_together() -> None:
@@ -78,7 +106,7 @@ def test_objects_with_the_same_error_bars_stay_together() -> None:
 
 def test_similar_noise_is_one_range() -> None:
     level = np.log(np.random.default_rng(0).uniform(0.9, 1.1, 5000))
-    assert Strata.of(level, np.zeros(5000, dtype=np.int64), 5000, 1).edges.size == 0
+    assert noise_ranges(level, 1).size == 0
 
 
 def test_benjamini_hochberg_by_hand() -> None:
@@ -89,29 +117,49 @@ def test_benjamini_hochberg_by_hand() -> None:
     assert expected_false_alarms(np.full(5, 0.5), np.zeros(5, dtype=bool)) == 0.0
 
 
+def test_the_realised_false_discovery_rate_and_the_bound_keep_their_word(rng: np.random.Generator) -> None:
+    """Anomalies at 4 sigma among 2 %: the mean share of false alarms, and how often the bound on it is exceeded."""
+    shares, exceeded = [], []
+    for _ in range(200):
+        pool = Pool.of(rng.standard_normal(2000))
+        new = np.concatenate([rng.standard_normal(980), rng.normal(4.0, 1.0, 20)])
+        pvalue = pool.pvalue(new)
+        found = discoveries(pvalue, 0.2)
+        shares.append(found[:980].sum() / max(found.sum(), 1))
+        bound = false_share_bound(pool, 1000, int(found.sum()), float(pvalue[found].max(initial=0.0)))
+        exceeded.append(shares[-1] > bound)
+    assert np.mean(shares) < 0.2 + 3 * np.std(shares) / np.sqrt(200)
+    # The level is used: a procedure that never finds anything would pass the line above too.
+    assert np.mean(shares) > 0.1
+    assert np.mean(exceeded) < 0.1 + 3 * np.sqrt(0.09 / 200)
+
+
+def test_few_anomalies_among_many_have_a_list(rng: np.random.Generator) -> None:
+    """30 plain anomalies among 100,000 and 2,000 known objects: counting alone can never list them."""
+    pool = Pool.of(rng.standard_normal(2000))
+    new = np.concatenate([rng.standard_normal(99_970), np.full(30, 30.0)])
+    counted = (1.0 + pool.counted(new)) / 2001.0
+    assert not discoveries(counted, 0.1).any()
+    found = discoveries(pool.pvalue(new), 0.1)
+    assert found[-30:].all() and found[:-30].sum() <= 10
+
+
+def test_an_empty_list_says_why_and_what_would_fill_it() -> None:
+    few = why_empty(1000, 1 / 101, 1, 100, 0.1)
+    assert "100 objects as strange as the strangest" in few and "9,900 more labelled objects" in few
+    assert "labelled" not in why_empty(1000, 0.2, 3, 100, 0.1)
+    assert "no objects" in why_empty(0, 1.0, 0, 100, 0.1)
+
+
 def test_a_share_outside_zero_and_one_is_refused() -> None:
     with pytest.raises(ValueError, match=r"`fdr` must be a share.*got 10"):
         discoveries(np.ones(3), 10.0)
 
 
-def test_the_realised_false_discovery_rate_keeps_its_bound(rng: np.random.Generator) -> None:
-    """Anomalies at 3 sigma among 2 %: the mean share of false alarms is below the bound plus three standard errors."""
-    shares = []
-    for _ in range(200):
-        known = rng.standard_normal(2000)
-        new = np.concatenate([rng.standard_normal(980), rng.normal(4.0, 1.0, 20)])
-        calibration = CalibrationScores.of(known, np.zeros(2000), np.zeros((2000, 1)), one_stratum())
-        found = discoveries(calibration.pvalues(new, np.zeros(1000), np.zeros((1000, 1))), 0.2)
-        shares.append(found[:980].sum() / max(found.sum(), 1))
-    assert np.mean(shares) < 0.2 + 3 * np.std(shares) / np.sqrt(200)
-    # The bound is used: a procedure that never finds anything would pass the line above too.
-    assert np.mean(shares) > 0.05
-
-
-def test_every_class_keeps_some_members_and_gives_some(rng: np.random.Generator) -> None:
-    label = np.repeat([0, 1, 2], [2, 30, 4000])
-    kept = keep_back(label, rng)
-    np.testing.assert_array_equal(np.bincount(label[kept], minlength=3), [0, 10, 2000])
+@pytest.mark.parametrize("share", ["0.1", None, True, np.nan, 0.0, 1.0])
+def test_a_share_of_false_alarms_is_a_number(share: object) -> None:
+    with pytest.raises(ValueError, match="`fdr` must be a share"):
+        discoveries(np.array([0.1]), share)
 
 
 def test_noise_level_follows_the_error_bars_and_counts_gaps_as_noise() -> None:
@@ -122,9 +170,3 @@ def test_noise_level_follows_the_error_bars_and_counts_gaps_as_noise() -> None:
     gaps = np.array([[0.0, np.nan, np.nan, np.nan]])
     assert noise_level(Measurements(gaps, 0.5), scales)[0] == pytest.approx(np.log(0.25 * 2.0))
     assert np.isfinite(noise_level(Measurements(np.zeros((1, 4))), scales)[0])
-
-
-@pytest.mark.parametrize("share", ["0.1", None, True, np.nan, 0.0, 1.0])
-def test_a_share_of_false_alarms_is_a_number(share: object) -> None:
-    with pytest.raises(ValueError, match="`fdr` must be a share"):
-        discoveries(np.array([0.1]), share)

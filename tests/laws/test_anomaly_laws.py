@@ -43,7 +43,7 @@ def test_pvalues_of_normal_objects_are_uniform_in_every_class_and_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Twenty seeds, each with its own training; few new objects per seed, so that kept-back ones are not the limit."""
-    monkeypatch.setattr("badac.calibration.pvalues._OBJECTS_PER_STRATUM", 40)
+    monkeypatch.setattr("badac.calibration.score_map._OBJECTS_PER_CELL", 40)
     at = np.linspace(0.0, 1.0, 10)
     n, new = 640, 40
     pvalue, group = [], []

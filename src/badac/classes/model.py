@@ -123,6 +123,20 @@ def summary_of(model: object) -> Summary | None:
 
 
 @runtime_checkable
+class Refittable(Protocol):
+    """A fitted class model that can be learned again from other members without choosing again; cheap, for cross-fitting."""
+
+    def refit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        scales: TrainingScales | None = None,
+    ) -> ClassModel:
+        """Return a copy that has learned from the members (k, m), with the choices of this one."""
+
+
+@runtime_checkable
 class MovableClass(Protocol):
     """A class on a grid that can be moved along the coordinate; one that reads the coordinates themselves need not be."""
 

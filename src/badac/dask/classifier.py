@@ -164,7 +164,7 @@ class LazyClassifier:
             raise ValueError("a frame has its errors in columns (`name_err`): `X_err` must not be given too.")
         columns = Columns.of(X._meta, self.model, self.features)
         meta = Verdicts.empty(self.model.classes_, asked).to_frame(X._meta.index[:0])
-        node = self._sent("pvalue" in asked)
+        node = self._sent(_needs_left_out(asked))
         return X.map_partitions(_judge_partition, node, columns=columns, asked=asked, meta=meta)
 
     def _judged_blocks(self, X: Any, X_err: Any, asked: tuple[str, ...]) -> tuple[list[Any], list[int]]:
@@ -173,7 +173,7 @@ class LazyClassifier:
         rows = np.concatenate([[0], np.cumsum(values.chunks[0])]).tolist()
         every = values.to_delayed()[:, 0]
         errors = sigma.to_delayed()[:, 0] if hasattr(sigma, "to_delayed") else [sigma] * len(every)
-        judge_one, node = delayed(_judge_block, pure=True), self._sent("pvalue" in asked)
+        judge_one, node = delayed(_judge_block, pure=True), self._sent(_needs_left_out(asked))
         parts = [
             judge_one(block, error, node, asked, (number, rows[number]))
             for number, (block, error) in enumerate(zip(every, errors, strict=True))
@@ -222,6 +222,10 @@ class LazyClassifier:
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "map_partitions") and hasattr(X, "_meta") and hasattr(X, "columns")
+
+
+def _needs_left_out(asked: tuple[str, ...]) -> bool:
+    return "pvalue" in asked or "anomaly_proba" in asked
 
 
 def _columns_of(frame: Any, wanted: Any, dtype: Any) -> Any:

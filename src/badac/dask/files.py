@@ -39,7 +39,7 @@ from badac.job.record import layout_of
 from badac.locks import locked
 from badac.partition import identity_of, lean
 from badac.ranking import Ranking
-from badac.verdicts import Verdicts
+from badac.verdicts import KIND, Verdicts
 from badac.writing import clause
 
 
@@ -222,6 +222,7 @@ def _ranking(top: Any, model: BADACClassifier) -> Ranking:
     ids = np.asarray(top["object"])
     names = [f"proba_{name}" for name in model.classes_.tolist()]
     quantities = {name: top[name].to_numpy() for name in ("score", "anomaly_proba", "pvalue")}
+    quantities["extrapolated"] = top[KIND].to_numpy() == "extrapolated"
     quantities["object"] = ids.astype(str) if ids.dtype == object else ids
     quantities["proba"] = top[names].to_numpy(dtype=np.float32)
     known = {*Verdicts(model.classes_, quantities).columns(), "row", "piece"}

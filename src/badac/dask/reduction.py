@@ -5,9 +5,9 @@
 
 Benjamini and Hochberg's list holds the objects with ``p <= p*``, ``p*`` the largest p-value with ``p <= share C(p) / n``, and
 ``C(p)`` the number of objects with a p-value of at most ``p``. Only the p-values up to the share matter, and few of them differ
-(ranks among the known objects), so the tallies stay small whatever the number of objects, and the cut-off is exactly that of
-`badac.calibration.pvalues.discoveries` on all of them. Equal scores keep the order of the data, as in
-`badac.ranking.strangest_first`.
+(ranks among the known objects, but for the few beyond all of those), so the tallies stay small whatever the number of objects,
+and the cut-off is exactly that of `badac.calibration.discoveries.discoveries` on all of them. Equal scores keep the order of
+the data, as in `badac.ranking.strangest_first`.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,17 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 from badac.anomalies import AnomalyModel, Deviations
 from badac.calibration.class_frequencies import ClassFrequencies, unlike
 from badac.calibration.coarsening import Coarsening
+from badac.calibration.discoveries import check_share
 from badac.calibration.missingness import Missingness
 from badac.calibration.posterior import PosteriorCalibration
+from badac.calibration.pvalues import LeftOut
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.classes import ClassModel, ClassReport, TrainingScales, separate_conditions
+from badac.comparison import Comparison, ListWarning, compare
 from badac.data.beside import ColumnsBeside
 from badac.data.measurements import Measurements, concatenate
 from badac.data.rows import is_numbered
 from badac.data.units import in_units
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import choose_units, generator, is_left_open
-from badac.estimators.fitting import Recipe, keep_some_back, without_new_members
+from badac.estimators.cross_fitting import leave_out
+from badac.estimators.fitting import Recipe, without_new_members
 from badac.estimators.validation import (
     check_coordinates,
     counted,
@@ -36,13 +41,14 @@ from badac.estimators.validation import (
     warn_if_errors_are_missing,
 )
 from badac.explain import Explanation
-from badac.judge import FittedModel, HeldOut, Judgement
+from badac.judge import FittedModel, Judgement
+from badac.looked_at import looked_at
 from badac.noise import Noise
 from badac.progress import spoken
 from badac.ranking import Ranking
 from badac.registry import registered
 from badac.threads import n_threads
-from badac.verdicts import STANDARD, Verdicts
+from badac.verdicts import STANDARD, WITH_PVALUES, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -53,7 +59,7 @@ class TrainingSupportWarning(UserWarning):
 
 @registered(
     "estimator",
-    version=3,
+    version=4,
     holds={
         "classes_": "(k,)",
         "class_models_": "(k,)",
@@ -171,10 +177,12 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     record_: dict[str, Any]  # of a model that the command line has learned (`badac.job.Record`)
     beside_: ColumnsBeside | None = None  # how columns beside the points become points (`badac.data.beside`)
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
-    # Made when first asked for, and never stored: whoever wants no p-values or explanations pays nothing.
-    _held_out: HeldOut | None = None
+    # Made when first asked for, or when the model is saved: whoever only classifies pays nothing.
+    left_out_: LeftOut | None = None
+    # Never stored.
     _explaining: Deviations | None = None
     _frequencies: ClassFrequencies | None = None
+    _compared: Measurements | None = None
 
     def __init__(
         self,
@@ -275,7 +283,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ensemble_, self.anomaly_model_ = model.calibration.ensemble, model.anomaly_model
         self.training_, self.training_label_ = model.training, model.training_label
         self.fitted_with_errors_ = model.training.has_errors
-        self._held_out, self._explaining, self._frequencies = model.held_out, None, None
+        self.left_out_, self._explaining, self._frequencies = model.left_out, None, None
+        self._compared = model.compared
         return self
 
     @property
@@ -296,7 +305,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             may_rank=is_left_open(self.anomaly),
             training=self.training_,
             training_label=self.training_label_,
-            held_out=self._held_out,
+            left_out=self.left_out_,
+            compared=self._compared,
         )
 
     @property
@@ -310,13 +320,14 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._held_out is not None or self.fitted_.ranks_left_out
 
     def prepare_pvalues(self) -> Self:
-        """Make ready what p-values need, before the first object asks: a second model, learned without a part of the objects.
+        """Make ready what p-values and `anomaly_proba` need, before the first object asks: every training object left out once.
 
-        Nothing is done where the score is a rank among objects that were left out while learning, or if it is done already.
+        Costs about as much as `fit`, once: it is kept in the model file. Nothing is done where the score is a rank among
+        objects that were left out while learning, or if it is done already.
         """
-        if self._held_out is None and not self.fitted_.ranks_left_out:
-            seeds = [generator(self.random_state) for _ in range(2)]
-            self._held_out = keep_some_back(self, self.fitted_, seeds)
+        fitted = self.fitted_
+        if self.left_out_ is None and not fitted.ranks_left_out:
+            self.left_out_ = leave_out(self, fitted, generator(self.random_state))
         return self
 
     # -- the known classes -------------------------------------------------------------------------------------------
@@ -354,19 +365,31 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.judge(X, X_err=X_err).score
 
     def anomaly_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
-        """Return (n,): posterior probability that the object belongs to no known class."""
-        return self.judge(X, X_err=X_err).anomaly_proba
+        """Return (n,): posterior probability that the object belongs to no known class.
+
+        By `anomaly_score`, but no surer than left-out members of the known classes allow: a class of n members has members
+        unlike all of them (`badac.calibration.caution`). The first call leaves every training object out once
+        (`prepare_pvalues`).
+        """
+        return self.judge(X, X_err=X_err, pvalues=self.anomaly_model_ is not None).anomaly_proba
 
     def anomaly_pvalue(self, X: Any, *, X_err: Any = None) -> FloatArray:
         """Return (n,): share of known objects of the same class and noise that look at least as strange.
 
-        Uniform for objects of the known classes, so a small value means what it says. The first call learns the model once
-        more without a part of the training objects, to compare with those (`prepare_pvalues`); where there is an
-        `ensemble_`, objects were left out already, and those are compared with.
+        Uniform for objects of the known classes, so a small value means what it says. The first call leaves every training
+        object out once, to compare with those (`prepare_pvalues`); where there is an `ensemble_`, objects were left
+        out already. Beyond the strangest of them a tail goes on (`badac.calibration.pool`); `verdicts` says where.
         """
         return self.judge(X, X_err=X_err, pvalues=True).pvalue
 
-    def rank(self, X: Any, *, X_err: Any = None, fdr: float | None = None) -> Ranking:
+    def compare(self, X: Any, *, X_err: Any = None) -> Comparison:
+        """Say how new objects differ from the training's: noise, error bars, values, gaps, p-values (`badac.comparison`).
+
+        The promise of a list (`rank` with `fdr`) holds for objects like the training's only.
+        """
+        return compare(self.judge(X, X_err=X_err, pvalues=True))
+
+    def rank(self, X: Any, *, X_err: Any = None, fdr: float | None = None, verdicts: Any = None) -> Ranking:
         """Return a table of the objects, strangest first.
 
         Parameters
@@ -375,10 +398,28 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             As in `fit`.
         fdr : float in (0, 1), optional
             Return only the objects that can be told from the known classes, with so many that on average at most this
-            share of the list is normal after all (Benjamini & Hochberg).
+            share of the list is normal after all (Benjamini & Hochberg). An empty list, or one that cannot keep this
+            promise because the objects are not like the training's (`compare`), says `why`, and warns.
+        verdicts : mapping from row of X to "known" or "anomaly", optional
+            Of objects that somebody has looked at (`badac.looked_at`): known ones join those that are compared with, and
+            neither kind is in the table any more.
         """
-        table = Ranking.of(self.verdicts(X, X_err=X_err, pvalues=fdr is not None))
-        return table if fdr is None else table.discoveries(fdr)
+        if fdr is not None:
+            check_share(fdr)
+        objects, given = self._recognised(X, X_err)
+        judged = self._walk(objects, pvalues=fdr is not None or self.anomaly_model_ is not None)
+        rows = np.arange(len(judged.objects))
+        if verdicts is not None:
+            judged, rows = looked_at(judged, verdicts)
+        found = judged.verdicts(STANDARD if fdr is None else WITH_PVALUES)
+        table = Ranking.of(_named(found, given, rows))
+        table = replace(table, objects=rows[table.objects])
+        if fdr is None:
+            return table
+        listed = table.discoveries(fdr, judged.model.pool, compare(judged).why)
+        if listed.why:
+            warnings.warn(listed.why, ListWarning, stacklevel=2)
+        return listed
 
     def explain(self, X: Any, *, X_err: Any = None) -> Explanation:
         """Say why objects are strange: which points, which window, and what they should have looked like.
@@ -415,21 +456,23 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, X_err
             As in `fit`.
         pvalues : bool
-            Whether to compare with known objects too, which costs as much again.
+            Whether to compare with known objects too: p-values, and which of them are extrapolated.
         """
-        asked = (*STANDARD, "pvalue") if pvalues else STANDARD
+        objects, table = self._recognised(X, X_err)
+        needed = pvalues or self.anomaly_model_ is not None
+        return _named(
+            self._walk(objects, pvalues=needed).verdicts(WITH_PVALUES if pvalues else STANDARD), table
+        )
+
+    def _recognised(self, X: Any, X_err: Any) -> tuple[Measurements, Any]:
         check_is_fitted(self)
-        objects, table = to_objects(self, X, X_err, reset=False)
-        found = self._walk(objects, pvalues=pvalues).verdicts(asked)
-        if table is None:
-            return found
-        named = found if is_numbered(table.ids) else found.having(object=table.ids)
-        return named.carrying(table.carried)
+        return to_objects(self, X, X_err, reset=False)
 
     def judge(self, X: Any, *, X_err: Any = None, pvalues: bool = False) -> Judgement:
         """Return the walk of some objects, each step of which is done once, when it is asked for (`badac.judge.Judgement`).
 
-        Its objects are checked, and in the units of the model; `pvalues` says whether p-values will be asked for.
+        Its objects are checked, and in the units of the model; `pvalues` says whether p-values or
+        `anomaly_proba` will be asked for.
         """
         check_is_fitted(self)
         return self._walk(to_measurements(self, X, X_err, reset=False), pvalues=pvalues)
@@ -494,3 +537,11 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _named(found: Verdicts, table: Any, rows: Any = slice(None)) -> Verdicts:
+    """Return verdicts on some rows of a table with the names and the carried columns that it gave its objects."""
+    if table is None:
+        return found
+    named = found if is_numbered(table.ids) else found.having(object=table.ids[rows])
+    return named.carrying({name: column[rows] for name, column in table.carried.items()})

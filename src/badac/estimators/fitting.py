@@ -17,7 +17,6 @@ import numpy.typing as npt
 from badac.anomalies import AnomalyModel
 from badac.calibration.agreement import Choice, agree
 from badac.calibration.posterior import learn_calibration
-from badac.calibration.pvalues import keep_back
 from badac.classes import Candidate, ClassModel, ClassReport
 from badac.classes.model import ChoosingModel, GridModel
 from badac.data.measurements import Measurements
@@ -28,11 +27,10 @@ from badac.estimators.choices import (
     choose_class_models,
     choose_missingness,
     choose_nuisance,
-    choose_units,
     is_left_open,
     others_can_tell,
 )
-from badac.judge import FittedModel, HeldOut
+from badac.judge import FittedModel
 from badac.noise import Noise
 from badac.noise_learning import learn_noise
 from badac.nuisance import Nuisance
@@ -158,29 +156,6 @@ class Recipe:
             return known
         with stage("Learning what an anomaly would look like"):
             return replace(known, anomaly_model=self.anomaly.fit(known.known, rng))
-
-
-def keep_some_back(
-    estimator: BADACClassifier, model: FittedModel, seeds: Sequence[np.random.Generator]
-) -> HeldOut:
-    """Learn a model once more, without a part of its training objects, to compare new objects with those.
-
-    Parameters
-    ----------
-    estimator : BADACClassifier
-        With the parameters that it was learned with.
-    model : FittedModel
-    seeds : two numpy Generators
-        Of the choice of the part, and of the learning.
-    """
-    known, recipe = model.known, Recipe.of(estimator)
-    kept = keep_back(known.label, seeds[0])
-    seen = known.training[~kept]
-    # Scores come from the evidence alone: base models of other kinds are never asked here.
-    learned = recipe.learn(
-        seen, model.training_label[~kept], choose_units(estimator, seen), seeds[1], stack=False
-    )
-    return HeldOut.of(learned, known.training[kept], n_threads=recipe.n_threads)
 
 
 def without_new_members(model: FittedModel, touched: set[Any]) -> dict[Any, Fitted]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.calibration.pvalues import discoveries, expected_false_alarms
+from badac.calibration.discoveries import discoveries, expected_false_alarms
 from badac.data import Catalogue, Layout, write_table
 from badac.data.losses import counted, some
 from badac.data.spreadsheets import safe_frame, said

@@ -29,6 +29,9 @@ _FIRST_WRITER = "0.1 (format 1)"
 def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:
     """Write a fitted estimator to a file, atomically.
 
+    What p-values need is made ready before, if it is not yet (`BADACClassifier.prepare_pvalues`, about as long as `fit`), so
+    that whoever ranks with the file learns nothing again.
+
     Parameters
     ----------
     model : BADACClassifier or Stream
@@ -43,6 +46,8 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
     if entry is None or entry.kind != "estimator" or not hasattr(model, "classes_"):
         known = " or ".join(one.part for one in registry.entries("estimator"))
         raise TypeError(f"badac.save stores a fitted {known}: got {model!r}.")
+    if hasattr(model, "prepare_pvalues") and len(model.training_):
+        model.prepare_pvalues()
     encoder = Encoder()
     tree = encoder.encode(model, type(model).__name__)
     header = {"badac": _version(), "schemas": encoder.schemas, "tree": tree}

@@ -1,6 +1,7 @@
 """How parts of older model files are read: one entry per part and version that changed.
 
     Migration("Surroundings", 0, to="TrainingScales")
+    Migration("BADACClassifier", 1, added={"left_out_": None}),
     Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"})
 
@@ -144,6 +145,7 @@ register_migration(
     Migration("BADACClassifier", 0, renamed={"surroundings_": "scales_", "opinions_": "ensemble_"}),
     Migration("BADACClassifier", 1, added={"verbose": False}),
     Migration("BADACClassifier", 2, added={"beside_": None}),
+    Migration("BADACClassifier", 3, added={"left_out_": None}),
     Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"}),
     Migration("Curves", 0, to="KernelDensity"),

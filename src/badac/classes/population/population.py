@@ -200,6 +200,38 @@ class Population:
             noise=noise,
         )
 
+    def refit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        scales: TrainingScales | None = None,
+    ) -> Self:
+        """Return the class as other members (k, m) teach it, with the choices of this fit: rank, smoothness, shape, tails.
+
+        For cross-fitting: what is chosen is kept, what is estimated is estimated again. `member_evidence` is not known then.
+        """
+        assert self.plan is not None and self.tails is not None, "fit first"
+        if self.unit != 1.0:
+            fitted = replace(self, unit=1.0).refit(in_units(members, self.unit), noise, rng)
+            return replace(fitted, unit=self.unit)
+        members = members[np.argsort(sums_of_values(members), kind="stable")]
+        trusted = without(members, gross_outliers(members) if is_plain(noise) else None)
+        scales = seen_clearly(TrainingScales.of(members) if scales is None else scales, trusted)
+        scales = link_scales(members, noise, scales)
+        gaussian = with_noise_scale(trusted, noise)
+        if not is_plain(noise):
+            gaussian = gaussian_approximation(trusted, self.factor, noise, density=self.density).objects
+        axes = common_axes(gaussian, scales)
+        if axes is not None:
+            gaussian, scales = axes.turn(gaussian), axes.turn_scales(scales)
+        learned = learn(gaussian, scales, self.plan, rng)
+        factor, density = learned.factor, learned.density
+        if axes is not None:
+            factor, density = axes.turn_back(factor, density)
+        found = replace(self, mean=factor.mean, factors=factor.factors, psi=factor.psi)
+        return replace(found, density=density, member_evidence=None, noise=noise)
+
     def _fit_in_units(
         self, unit: float, members: Measurements, noise: Noise, rng: np.random.Generator
     ) -> Self:

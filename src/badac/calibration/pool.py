@@ -1,0 +1,118 @@
+"""A pool of known objects' scores: counted where it suffices, continued by a tail where it does not.
+
+    p = (1 + number of known objects with score >= s) / (1 + number of known objects)             counted: exact
+    p = P(tail beyond s), joined to the count at the last score that 10 known objects reach       extrapolated
+
+A count is a conformal p-value (Vovk, Gammerman & Shafer 2005): uniform for one more object of the pool's kind, whatever the
+score. It is never below one over the pool, and a list of few objects among many needs smaller ones (Mary & Roquain 2022):
+beyond the tenth known object the tail of `badac.calibration.tail` goes on, and says how little it knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import beta
+
+from badac.calibration.tail import ParetoTail
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+# A count of ten is known to a third of itself, as well as the tail there.
+_COUNTED = 10
+# Share of the pool that the tail is learned from, and the fewest objects that say something of it.
+_TOP, _FEWEST = 0.05, 20
+_SMALLEST = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Scores of known objects that were not learned from.
+
+    Attributes
+    ----------
+    score : (n,)
+        Rising; high = strange.
+    """
+
+    score: FloatArray
+
+    @classmethod
+    def of(cls, score: FloatArray) -> Pool:
+        """Take scores (n,) in any order."""
+        return cls(np.sort(score))
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @cached_property
+    def tail(self) -> ParetoTail:
+        """The excesses over a high score of the pool."""
+        n = len(self.score)
+        if n < 2:
+            return ParetoTail.of(np.empty(0), float(self.score[0]) if n else 0.0)
+        top = int(np.clip(_TOP * n, min(_FEWEST, n // 2), n - 1))
+        start = float(self.score[n - top - 1])
+        return ParetoTail.of(self.score[n - top :] - start, start)
+
+    @cached_property
+    def _joint(self) -> tuple[float, float, float]:
+        """The score at which the tail takes over, the p-value there, and what the tail says there."""
+        n = len(self.score)
+        at = max(float(self.score[max(n - _COUNTED, 0)]) if n else 0.0, self.tail.start)
+        counted = n - int(np.searchsorted(self.score, at, side="left"))
+        return at, (1.0 + counted) / (1.0 + n), float(self.tail.survival(np.array([at]))[0])
+
+    def counted(self, score: FloatArray) -> npt.NDArray[np.int64]:
+        """Return (n,): how many known objects are at least as strange."""
+        return np.asarray(len(self.score) - np.searchsorted(self.score, score, side="left"))
+
+    def extrapolated(self, score: FloatArray) -> BoolArray:
+        """Return (n,): whether the tail, not the count, gives an object's p-value."""
+        return np.asarray(score > self._joint[0])
+
+    def pvalue(self, score: FloatArray) -> FloatArray:
+        """Return (n,): share of known objects at least as strange; falls with the score."""
+        _, there, reached = self._joint
+        out = np.asarray((1.0 + self.counted(score)) / (1.0 + len(self.score)))
+        far = self.extrapolated(score)
+        if far.any():
+            out[far] = there * np.minimum(self.tail.survival(score[far]) / reached, 1.0)
+        return np.asarray(np.maximum(out, _SMALLEST))
+
+    def possible_pvalues(self, pvalue: float, n_values: int = 19) -> tuple[FloatArray, FloatArray]:
+        """Return what the share of known objects may really be where the pool says `pvalue`: values and their weights (g,).
+
+        A count of c objects among n leaves Beta(c + 1, n - c); beyond, each shape and scale of the tail says its own.
+        """
+        at, there, _ = self._joint
+        middles = (np.arange(n_values) + 0.5) / n_values
+        n = len(self.score)
+        counted = min(max(pvalue, there) * (n + 1.0) - 1.0, n - 0.5)
+        base = beta.ppf(middles, counted + 1.0, n - counted)
+        if pvalue >= there:
+            return base, np.full(n_values, 1.0 / n_values)
+        score = self._score_at(pvalue)
+        tail = self.tail.survivals(np.array([score]))[0] / self.tail.survivals(np.array([at]))[0].clip(1e-300)
+        values = np.outer(base, np.minimum(tail, 1.0)).ravel()
+        return values, np.outer(np.full(n_values, 1.0 / n_values), self.tail.weight).ravel()
+
+    def _score_at(self, pvalue: float) -> float:
+        """The score beyond the joint whose p-value this is."""
+        low = self._joint[0]
+        step = max(abs(low), float(self.tail.scale.max()), 1e-6)
+        high = low + step
+        while self.pvalue(np.array([high]))[0] > pvalue and step < 1e300:
+            step *= 2.0
+            high = low + step
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if self.pvalue(np.array([middle]))[0] > pvalue:
+                low = middle
+            else:
+                high = middle
+        return high

@@ -1,0 +1,316 @@
+"""Are the new objects like the training's? A list with a stated share of false alarms keeps its word only if they are.
+
+    noise levels        share of new objects noisier or quieter than training objects ever are
+    error bars          factor c on the error bars under which the bulk is most probable, new beside training
+    values              shift and spread of each column within the predicted classes, new beside training
+    gaps                how often each column is missing
+    bulk                p-values above 0.2: uniform for objects like the training's, whatever a few anomalies do
+    slope at 1          share of new objects that look known at all: twice the share of p-values above 1/2 (Storey 2002)
+
+What is found is said, one row each; where it makes p-values wrong the *promise* of a list is refused, not the ranking. A factor
+on the error bars of the new objects alone can be learned from their bulk, and is offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.calibration.pvalues import noise_level
+from badac.calibration.unusual_gaps import missing_share
+from badac.data.measurements import Measurements
+from badac.evidence import log_evidence
+from badac.judge import FittedModel, Judgement
+from badac.posterior import log_total
+
+FloatArray = npt.NDArray[np.float64]
+
+# Objects that are compared, of either side: medians to a few per cent.
+_MOST, _MOST_WITH_OWN_POINTS = 500, 60
+_FEWEST = 20
+# Below these nothing is said: they change p-values by less than a pool of a few hundred leaves open.
+_OUTSIDE, _ERROR_FACTOR, _SHIFT, _SPREAD, _GAPS = 0.05, 1.15, 0.35, 1.5, 0.1
+_BULK, _BULK_SHIFT, _LEAST_KNOWN = 0.2, 0.05, 0.5
+_SURE = 4.0  # standard errors
+_FACTORS = np.exp(np.linspace(-1.6, 1.6, 17))
+
+
+class ListWarning(UserWarning):
+    """A list is empty, or cannot promise its share of false alarms."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One way in which new objects differ from the training's.
+
+    Attributes
+    ----------
+    what : str
+        "noise levels", "error bars", "values", "gaps" or "p-values".
+    training, new : float
+        The number that was compared.
+    words : str
+        What it means, and what to do.
+    breaks_promise : bool
+        Whether a stated share of false alarms cannot be promised because of it.
+    """
+
+    what: str
+    training: float
+    new: float
+    words: str
+    breaks_promise: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How new objects differ from the training's.
+
+    Attributes
+    ----------
+    differences : tuple of Difference
+        Empty if none was found.
+    pvalue : (n,)
+        Of the new objects: `histogram` draws them.
+    error_scale : float or None
+        Factor on the error bars of the new objects under which their bulk is like the training's; None where it cannot be told.
+    known_share : float
+        Share of the new objects that look like known ones: the density of p-values near 1.
+    """
+
+    differences: tuple[Difference, ...]
+    pvalue: FloatArray
+    error_scale: float | None
+    known_share: float
+
+    @property
+    def promise_holds(self) -> bool:
+        """Whether a list of these objects can state its share of false alarms."""
+        return not any(one.breaks_promise for one in self.differences)
+
+    @property
+    def why(self) -> str:
+        """Why nothing can be promised, in words; empty if it can."""
+        return " ".join(one.words for one in self.differences if one.breaks_promise)
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the table: what, training, new, breaks_promise, words."""
+        names = ("what", "training", "new", "breaks_promise", "words")
+        return {name: np.array([getattr(one, name) for one in self.differences]) for name in names}
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame (needs the extra `io`)."""
+        import pandas
+
+        return pandas.DataFrame(self.columns())
+
+    def histogram(self, n_bins: int = 20) -> tuple[FloatArray, FloatArray]:
+        """Return edges (b + 1,) and densities (b,) of the p-values: flat at `known_share` but for a peak of anomalies at 0."""
+        density, edges = np.histogram(self.pvalue, np.linspace(0.0, 1.0, n_bins + 1), density=True)
+        return edges, density
+
+    def __str__(self) -> str:
+        if not self.differences:
+            return f"No difference from the training found; {self.known_share:.0%} of the objects look known."
+        return "\n".join(f"{one.what}: {one.words}" for one in self.differences)
+
+
+def compare(judged: Judgement, training: Measurements | None = None) -> Comparison:
+    """Compare new objects with the training's.
+
+    Parameters
+    ----------
+    judged : Judgement
+        The new objects (n, m), of a model whose p-values were made ready.
+    training : Measurements, optional
+        Training objects in the units of the model; those of the model if not given.
+    """
+    model, objects = judged.model, judged.objects
+    pvalue = judged.pvalue
+    known = model.in_units(model.training) if training is None else training
+    known_share = float(min(2.0 * (pvalue > 0.5).mean(), 1.0)) if len(pvalue) else 1.0
+    if len(objects) < _FEWEST or len(known) < _FEWEST:
+        return Comparison((), pvalue, None, known_share)
+    most = _MOST_WITH_OWN_POINTS if objects.own_points else _MOST
+    new, old = _some(objects, most), _some(known, most)
+    scale, factor = _error_factor(model, old, new)
+    found = [
+        *_noise_levels(model, known, objects),
+        *_error_bars(scale, factor),
+        *(() if objects.own_points else _values(judged, known, model)),
+        *(() if objects.own_points else _gaps(known, objects)),
+        *_bulk(pvalue, known_share, n_known=0 if model.pool is None else len(model.pool)),
+    ]
+    return Comparison(tuple(found), pvalue, scale if factor is not None else None, known_share)
+
+
+def with_error_scale(objects: Measurements, factor: float) -> Measurements:
+    """Return objects whose error bars are `factor` times as large."""
+    covariance = None if objects.covariance is None else factor**2 * objects.covariance
+    sigma = objects.sigma * factor
+    return Measurements._trusted(
+        objects.values, sigma, covariance, objects.at, objects.has_errors, objects.band, objects.counted
+    )
+
+
+# -- one check each ----------------------------------------------------------------------------------------------------
+
+
+def _noise_levels(model: FittedModel, known: Measurements, objects: Measurements) -> Iterator[Difference]:
+    old, new = noise_level(known, model.scales), noise_level(objects, model.scales)
+    low, high = np.quantile(old, [0.005, 0.995]) + np.log([0.8, 1.25])
+    outside = float(((new < low) | (new > high)).mean())
+    if outside > _OUTSIDE:
+        ratio = float(np.exp(np.median(new) - np.median(old)))
+        kind = "noisier" if ratio >= 1 else "quieter"
+        words = (
+            f"{outside:.0%} of the new objects have noise levels that training objects do not have (typically {ratio:.2g} "
+            f"times theirs, {kind}): p-values there are those of the nearest noise. Add training objects of such noise."
+        )
+        yield Difference("noise levels", 0.01, outside, words, outside > 0.2)
+
+
+def _error_factor(model: FittedModel, old: Measurements, new: Measurements) -> tuple[float, float | None]:
+    """Factor on the new error bars under which the bulk is as probable as the training's, and how sure; None if not told."""
+    if not new.has_errors or not old.has_errors:
+        return 1.0, None
+    (best_old, before), (best_new, after) = _most_probable(model, old), _most_probable(model, new)
+    # Where the members' own spread hides the error bars, the training's say nothing of a factor.
+    if _sure(before, best_old, 0.0) < _SURE:
+        best_old = 0.0
+    return float(np.exp(best_new - best_old)), _sure(after, best_new, best_old)
+
+
+def _sure(curve: FloatArray, here: float, there: float) -> float:
+    """How many standard errors most objects are more probable with one factor than with another (logs of both)."""
+    first, second = (int(np.argmin(np.abs(np.log(_FACTORS) - one))) for one in (here, there))
+    gain = curve[:, first] - curve[:, second]
+    error = 1.2533 * float(np.std(np.clip(gain, *np.quantile(gain, [0.1, 0.9])))) / np.sqrt(len(gain))
+    return float(np.median(gain) / max(error, 1e-12))
+
+
+def _most_probable(model: FittedModel, objects: Measurements) -> tuple[float, FloatArray]:
+    """Log of the factor on error bars under which most objects are most probable, and their log evidences (n, factors)."""
+    curve = np.column_stack(
+        [
+            log_total(log_evidence(model.class_models, with_error_scale(objects, factor)), model.log_prior)
+            for factor in _FACTORS
+        ]
+    )
+    middle = np.median(curve - curve[:, [len(_FACTORS) // 2]], axis=0)
+    best = int(np.argmax(middle))
+    at = np.log(_FACTORS)
+    if 0 < best < len(at) - 1:
+        left, peak, right = middle[best - 1 : best + 2]
+        bend = left - 2.0 * peak + right
+        shift = 0.5 * (left - right) / bend if bend < 0 else 0.0
+        return float(at[best] + shift * (at[1] - at[0])), curve
+    return float(at[best]), curve
+
+
+def _error_bars(scale: float, sure: float | None) -> Iterator[Difference]:
+    if sure is None or sure < _SURE or abs(np.log(scale)) < np.log(_ERROR_FACTOR):
+        return
+    kind = "small" if scale > 1 else "large"
+    words = (
+        f"the error bars of the new objects are too {kind} beside the training's: their bulk is most probable with {scale:.2f} "
+        f"times as large ones. Correct them, or take the factor from here: X_err={scale:.2f} * X_err."
+    )
+    yield Difference("error bars", 1.0, scale, words, True)
+
+
+def _values(judged: Judgement, known: Measurements, model: FittedModel) -> Iterator[Difference]:
+    """Shift and spread of the columns within the predicted classes."""
+    old = Judgement(model, _some(known, 4 * _MOST), judged.n_threads)
+    worst_shift, worst_spread = (0.0, 0), (1.0, 0)
+    for number in range(len(model.classes)):
+        before = old.objects.values[old.predicted == number]
+        after = judged.objects.values[judged.predicted == number]
+        for column in range(before.shape[1]):
+            first, second = (part[:, column][~np.isnan(part[:, column])] for part in (before, after))
+            if min(first.size, second.size) < _FEWEST:
+                continue
+            # As wide as the training's with the noise of the new objects in place of its own.
+            own = max(_mad(first) ** 2 - _noise(old.objects, column), 0.0)
+            spread = np.sqrt(own + _noise(judged.objects, column)) or model.scales.scale[column]
+            shift = float(np.median(second) - np.median(first)) / spread
+            ratio = max(_mad(second), 1e-300) / spread
+            error = 1.2533 * np.sqrt(1.0 / first.size + 1.0 / second.size)
+            if abs(shift) > max(abs(worst_shift[0]), _SHIFT, _SURE * error):
+                worst_shift = shift, column
+            if abs(np.log(ratio)) > max(abs(np.log(worst_spread[0])), np.log(_SPREAD), _SURE * error):
+                worst_spread = ratio, column
+    if worst_shift[0]:
+        words = (
+            f"the values of the new objects are shifted: column {worst_shift[1]} by {worst_shift[0]:+.2g} times the spread "
+            "within a class. Bring them to the training's zero point and units, or fit with nuisance={'offset': ...}."
+        )
+        yield Difference("values", 0.0, worst_shift[0], words, True)
+    if worst_spread[0] != 1.0:
+        words = (
+            f"the values of the new objects scatter {worst_spread[0]:.2g} times as much within a class as the training's "
+            f"(column {worst_spread[1]}). Bring them to the training's units, or fit with nuisance={{'gain': ...}}."
+        )
+        yield Difference("values", 1.0, worst_spread[0], words, True)
+
+
+def _gaps(known: Measurements, objects: Measurements) -> Iterator[Difference]:
+    old, new = missing_share(known.observed), missing_share(objects.observed)
+    error = np.sqrt(0.25 * (1.0 / len(known) + 1.0 / len(objects)))
+    column = int(np.argmax(np.abs(new - old)))
+    if abs(new[column] - old[column]) > max(_GAPS, _SURE * error):
+        words = (
+            f"column {column} is missing in {new[column]:.0%} of the new objects and in {old[column]:.0%} of the training's. "
+            "P-values compare with training objects without it; the class itself may be less sure."
+        )
+        yield Difference("gaps", float(old[column]), float(new[column]), words, False)
+
+
+def _bulk(pvalue: FloatArray, known_share: float, n_known: int) -> Iterator[Difference]:
+    if known_share < _LEAST_KNOWN:
+        words = (
+            f"only {known_share:.0%} of the new objects look like known ones: most are strange, so what is common to all of "
+            "them (calibration, units, another population) may be what is strange."
+        )
+        yield Difference("p-values", 1.0, known_share, words, True)
+        return
+    bulk = pvalue[pvalue > _BULK]
+    expected = 0.5 * (1.0 + _BULK)
+    if bulk.size < _FEWEST:
+        return
+    mean = float(bulk.mean())
+    # The spread of a uniform number between 0.2 and 1; both the new and the left-out objects are a sample.
+    error = (1.0 - _BULK) / np.sqrt(12.0) * np.sqrt(1.0 / bulk.size + 1.0 / max(n_known, 1))
+    if abs(mean - expected) > max(_BULK_SHIFT, _SURE * error):
+        kind = "stranger" if mean < expected else "less strange"
+        words = (
+            f"the bulk of the new objects is {kind} than the training's: p-values above {_BULK:g} average {mean:.2f}, not "
+            f"{expected:.2f}."
+        )
+        stranger = mean < expected
+        more = (
+            " A small p-value means less than it says."
+            if stranger
+            else " A list is shorter than it could be."
+        )
+        yield Difference("p-values", expected, mean, words + more, stranger)
+
+
+def _some(objects: Measurements, most: int) -> Measurements:
+    """Return at most so many objects, always the same ones."""
+    n = len(objects)
+    return objects if n <= most else objects[np.sort(np.random.default_rng(0).permutation(n)[:most])]
+
+
+def _noise(objects: Measurements, column: int) -> float:
+    """Typical variance of the noise of a column."""
+    sigma = objects.sigma[objects.observed[:, column], column]
+    return float(np.median(sigma)) ** 2 if sigma.size else 0.0
+
+
+def _mad(values: FloatArray) -> float:
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))

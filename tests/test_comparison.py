@@ -1,0 +1,123 @@
+"""New objects that are not like the training's: what is said, and that only the promise of a list is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from badac import BADACClassifier, Measurements
+from badac.comparison import ListWarning
+
+X = np.linspace(0.0, 1.0, 20)
+
+
+def curves(n: int, seed: int, sigma: float = 0.2) -> tuple[Measurements, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    label = rng.integers(2, size=n)
+    truth = np.sin((3.0 + 3.0 * label[:, None]) * X) + 0.3 * rng.standard_normal((n, 1))
+    return Measurements(truth + sigma * rng.standard_normal((n, 20)), sigma, at=X), label
+
+
+def changed(objects: Measurements, values: np.ndarray | None = None, factor: float = 1.0) -> Measurements:
+    return Measurements(objects.values if values is None else values, factor * objects.sigma, at=X)
+
+
+@pytest.fixture(scope="module")
+def model() -> BADACClassifier:
+    return BADACClassifier(random_state=0).fit(*curves(600, 1)).prepare_pvalues()
+
+
+@pytest.fixture(scope="module")
+def new() -> Measurements:
+    return curves(500, 2)[0]
+
+
+def test_objects_like_the_training_are_called_so(model: BADACClassifier, new: Measurements) -> None:
+    found = model.compare(new)
+    assert found.promise_holds and found.why == "" and not found.differences
+    assert found.known_share > 0.85
+    assert found.error_scale == pytest.approx(1.0, abs=0.1)
+    edges, density = found.histogram()
+    assert edges.shape == (21,) and density @ np.diff(edges) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("factor", "kind"), [(0.5, "too small"), (2.0, "too large")])
+def test_wrong_error_bars_in_the_new_objects_alone_are_said(
+    model: BADACClassifier, new: Measurements, factor: float, kind: str
+) -> None:
+    found = model.compare(changed(new, factor=factor))
+    assert kind in found.why and not found.promise_holds
+    # The factor is learned from the bulk, and offered.
+    assert found.error_scale == pytest.approx(1.0 / factor, rel=0.15)
+    mended = changed(new, factor=factor * found.error_scale)
+    assert model.compare(mended).promise_holds
+
+
+def test_a_list_without_its_promise_is_still_a_list(model: BADACClassifier, new: Measurements) -> None:
+    halved = changed(new, factor=0.5)
+    with pytest.warns(ListWarning, match="error bars of the new objects are too small"):
+        listed = model.rank(halved, fdr=0.1)
+    assert len(listed) > 0 and listed.false_share_bound == 1.0
+    assert listed.expected_false_alarms is not None and np.isnan(listed.expected_false_alarms)
+    assert "no promise" in repr(listed)
+    np.testing.assert_array_equal(model.rank(halved).objects[: len(listed)][:1], listed.objects[:1])
+
+
+def test_shifts_scales_gaps_and_noise_are_said(model: BADACClassifier, new: Measurements) -> None:
+    shifted = new.values.copy()
+    shifted[:, 7] += 1.0
+    assert "column 7" in model.compare(changed(new, shifted)).why
+    assert not model.compare(changed(new, 3.0 * new.values)).promise_holds
+    lacking = new.values.copy()
+    lacking[:, 4] = np.nan
+    gaps = model.compare(changed(new, lacking))
+    assert [one.what for one in gaps.differences] == ["gaps"] and gaps.promise_holds
+    noisy = model.compare(curves(500, 3, sigma=1.0)[0])
+    assert "noise levels" in [one.what for one in noisy.differences]
+    # Honest error bars, however large: nothing is said of them, nor of the scatter that they explain.
+    assert {"error bars", "values"}.isdisjoint(one.what for one in noisy.differences)
+
+
+def test_most_objects_strange_is_said(model: BADACClassifier) -> None:
+    rng = np.random.default_rng(4)
+    strange = np.sin(25.0 * X) + rng.standard_normal((200, 1)) + 0.2 * rng.standard_normal((200, 20))
+    found = model.compare(Measurements(strange, 0.2, at=X))
+    assert found.known_share < 0.1 and not found.promise_holds
+
+
+def test_a_list_says_what_to_expect(model: BADACClassifier, new: Measurements) -> None:
+    values = new.values.copy()
+    values[:12] += 1.2 * np.sin(25.0 * X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        listed = model.rank(changed(new, values), fdr=0.1)
+    assert set(range(12)) <= set(listed.objects.tolist()) and len(listed) <= 18
+    assert listed.why == ""
+    assert listed.expected_false_alarms is not None and listed.expected_false_alarms <= 0.1 * len(listed)
+    assert listed.false_share_bound is not None and 0.0 <= listed.false_share_bound < 0.5
+
+
+def test_an_empty_list_says_why(model: BADACClassifier) -> None:
+    with pytest.warns(ListWarning, match="as strange as the strangest"):
+        listed = model.rank(curves(300, 12)[0], fdr=0.01)
+    assert len(listed) == 0 and "no list at 0.01" in listed.why
+
+
+def test_objects_that_somebody_has_looked_at(model: BADACClassifier, new: Measurements) -> None:
+    values = new.values.copy()
+    values[:30] += 1.2 * np.sin(25.0 * X)
+    table = changed(new, values)
+    first = model.rank(table, fdr=0.1)
+    assert set(range(30)) <= set(first.objects.tolist())
+    # Half of a new kind turn out to be known: the other half is no discovery any more.
+    with pytest.warns(ListWarning):
+        again = model.rank(table, fdr=0.1, verdicts=dict.fromkeys(range(20), "known"))
+    assert not set(again.objects.tolist()) & set(range(30))
+    found = model.rank(table, fdr=0.1, verdicts={0: "anomaly", 1: "anomaly"})
+    assert set(range(2, 30)) <= set(found.objects.tolist()) and not {0, 1} & set(found.objects.tolist())
+    with pytest.raises(ValueError, match='must be "known" or "anomaly": got \'odd\''):
+        model.rank(table, verdicts={0: "odd"})
+    with pytest.raises(ValueError, match="rows of the 500 objects"):
+        model.rank(table, verdicts={500: "known"})
