@@ -26,7 +26,7 @@ def straying(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
     rng = np.random.default_rng(seed)
     label, side = rng.integers(0, 2, n), rng.choice([-1.0, 1.0], n)
     height = side * np.where(label == 1, 1.0, 0.3)
-    return Measurements(height[:, None] + 0.4 * rng.standard_t(2, (n, 6)), 0.05), label
+    return Measurements(height[:, None] + 0.4 * rng.standard_t(1.5, (n, 10)), 0.05), label
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
         fitted = fit_classes([Again(one) for one in inner], rest, recipe.nuisance)
         learned = replace(
             model,
-            class_models=tuple(one for one, _ in fitted),
+            class_models=tuple(one.model for one in fitted),
             calibration=PosteriorCalibration.unchanged(),
             anomaly_model=None,
         )
