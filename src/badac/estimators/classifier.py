@@ -317,7 +317,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def pvalues_ready(self) -> bool:
         """Whether p-values cost no more than the score: nothing has to be learned once more (`prepare_pvalues`)."""
-        return self._held_out is not None or self.fitted_.ranks_left_out
+        return self.left_out_ is not None or self.fitted_.ranks_left_out
 
     def prepare_pvalues(self) -> Self:
         """Make ready what p-values and `anomaly_proba` need, before the first object asks: every training object left out once.
