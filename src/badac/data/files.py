@@ -216,7 +216,7 @@ def _read_npz(path: str | os.PathLike[str]) -> Any:
             for name, array in arrays.items()
             if array.ndim == 1 and len(array) == n and name != "at"
         }
-        shaped = {
+        shaped: dict[str, Any] = {
             name: arrays[name]
             for name in ("values", "sigma")
             if name in arrays and arrays[name].shape == (n, m)
