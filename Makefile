@@ -45,7 +45,9 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict --quiet
 
+# The triage page is driven by the system's own Chromium; no browser is ever downloaded.
 unit: $(STAMP)
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo "No Chromium on this system: the tests of the triage page are skipped (apt install chromium)."
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # A wheel and an sdist; the wheel repaired and tried in an environment of its own, without compiler and sources.

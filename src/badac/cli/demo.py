@@ -48,5 +48,6 @@ def demo(
             "Next, with these tables or your own:\n"
             f"  badac explain {output / 'light_curves'} --rank 1 -o strange.png\n"
             f"  badac fit {output / 'curves' / 'train.parquet'} -o model.badac\n"
-            f"  badac rank model.badac {output / 'curves' / 'new.parquet'} -o ranking"
+            f"  badac rank model.badac {output / 'curves' / 'new.parquet'} -o ranking\n"
+            f"Look at them one by one, and say what they are:\n  badac triage {output / 'light_curves'}"
         )
