@@ -35,7 +35,7 @@ from badac.noise_learning.families import (
     open_noise,
 )
 from badac.noise_learning.parameters import learn_noise
-from badac.noise_learning.variety import FEWEST, BoolArray, Variety, measure_variety
+from badac.noise_learning.variety import FEWEST, Variety, measure_variety
 from badac.printing import html_table
 from badac.training import TrainingScales
 
@@ -49,11 +49,11 @@ _WORTH_SAYING = 0.15
 # Members differ beyond their error bars if they scatter by this much more.
 _VARIED = 1.3
 # Members of a class, and classes, that are looked at: 10,000 points know a width to a percent.
-_MEMBERS, _CLASSES = 120, 6
+_MEMBERS, _CLASSES = 100, 6
 # Pulls beyond so many central widths are a tail if there are more than a normal distribution has, and four spreads more.
 _TAIL, _SPREADS = 2.5, 4.0
-# Points that families are compared at.
-_POINTS = 100
+# Points that are looked at, in so many runs of neighbours, so that correlated errors show and all parts of a curve have a say.
+_POINTS, _RUNS = 100, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ def diagnose(
     label : (n,)
         Class of each object. At least 20 members are needed in a class.
     rng : numpy.random.Generator
-        For the sample, at most 120 members of each of the six largest classes, and its random halves.
+        For the sample, at most 100 members of each of the six largest classes, and its random halves.
     ordered : bool, optional
         Whether the points have an order, as times or wavelengths do; by default whether they have coordinates `at`. Without
         an order correlated errors cannot be told from variability of the class and are not looked for.
@@ -169,7 +169,7 @@ def diagnose(
     """
     training, classes, index = _checked(training, label)
     rows = _sample(index, rng)
-    training, index = training[rows], index[rows]
+    training, index = training[rows].points(_runs(training.n_points)), index[rows]
     variety = measure_variety(training, index, TrainingScales.of(training), rng)
     if variety.factor is None or not variety.quiet.any():
         # Whatever the noise is, it is hidden under what the members of a class differ by.
@@ -178,7 +178,7 @@ def diagnose(
         pulls, autocorrelation = variety.pulls, None
     else:
         ordered = is_ordered(training) if ordered is None else ordered
-        training = training.points(_points(variety.quiet))
+        training = training.points(variety.quiet)
         families = _without_tails(variety.pulls)
         ordered = ordered and _long_enough(training)
         comparison = compare_families(training, index, rng, ordered=ordered, families=families)
@@ -203,7 +203,8 @@ def scatter(training: Measurements, label: npt.ArrayLike, rng: np.random.Generat
     """Say how much labelled objects scatter in units of their error bars: the first step of `diagnose` alone."""
     training, _, index = _checked(training, label)
     rows = _sample(index, rng)
-    return measure_variety(training[rows], index[rows], TrainingScales.of(training[rows]), rng)
+    some = training[rows].points(_runs(training.n_points))
+    return measure_variety(some, index[rows], TrainingScales.of(some), rng)
 
 
 def _checked(training: Measurements, label: npt.ArrayLike) -> tuple[Measurements, npt.NDArray[Any], IntArray]:
@@ -251,16 +252,13 @@ def _without_tails(pulls: FloatArray) -> tuple[str, ...]:
     return tuple(name for name in FAMILIES if not isinstance(open_noise(name), LearnableWidths))
 
 
-def _points(quiet: BoolArray) -> BoolArray:
-    """Quiet points; of many a run of neighbours, so that correlated errors still show."""
-    if quiet.sum() <= _POINTS:
-        return quiet
-    rows = np.flatnonzero(quiet)
-    # The densest run: the same number of quiet points in the fewest places.
-    first = int(np.argmin(rows[_POINTS - 1 :] - rows[: len(rows) - _POINTS + 1]))
-    out = np.zeros_like(quiet)
-    out[rows[first : first + _POINTS]] = True
-    return out
+def _runs(n_points: int) -> IntArray:
+    """Numbers of the points to look at: all, or of many some runs of neighbours, evenly spread."""
+    if n_points <= _POINTS:
+        return np.arange(n_points)
+    length = _POINTS // _RUNS
+    first = np.linspace(0, n_points - length, _RUNS).round().astype(np.int64)
+    return np.unique((first[:, None] + np.arange(length)).ravel())
 
 
 def _long_enough(training: Measurements) -> bool:

@@ -31,6 +31,8 @@ IntArray = npt.NDArray[np.int64]
 
 # Said of an object that the known classes explain better than any hypothesis about anomalies.
 NOTHING = "nothing strange"
+# What a deviation is called where points are unlike columns: there are no bumps among them.
+_OF_COLUMNS = {"bump": "one column off", "smooth deviation": "columns off together"}
 # Share of what makes a window strange that the bands named with it hold together.
 _MOST_OF_IT = 0.8
 
@@ -110,6 +112,11 @@ class Explanation:
         size = np.abs(np.nan_to_num(self.pull[row, seen]))
         return seen[np.argsort(-size, kind="stable")[:n]].astype(np.int64)
 
+    def reason(self, row: int = 0) -> str:
+        """Return the kind of anomaly that explains an object best, in words that fit columns without an order too."""
+        found = str(self.hypothesis[row])
+        return _OF_COLUMNS.get(found, found) if self.about.kind in ("catalogue", "counts") else found
+
     def where(self, row: int = 0) -> str:
         """Return where an object is strangest: the column, the window of wavelengths, or that of times and its bands."""
         said = self.about.window(self.objects, self.window[row])
@@ -141,7 +148,7 @@ class Explanation:
         strongest = [next(iter(self.strongest(row, 1).tolist()), None) for row in range(len(self))]
         return {
             "object": list(range(len(self))),
-            "why": [str(name) for name in self.hypothesis],
+            "why": [self.reason(row) for row in range(len(self))],
             "log_bayes_factor": self.log_bayes_factor.tolist(),
             "nearest_class": [str(name) for name in self.label],
             "strangest": [self.where(row) for row in range(len(self))],
@@ -177,7 +184,7 @@ class Explanation:
 
         drawn = ObjectDisplay.from_explanation(self, row).plot(ax).ax_
         assert drawn is not None
-        drawn.set_title(f"{self.hypothesis[row]}: log Bayes factor {self.log_bayes_factor[row]:.1f}")
+        drawn.set_title(f"{self.reason(row)}: log Bayes factor {self.log_bayes_factor[row]:.1f}")
         return drawn
 
 

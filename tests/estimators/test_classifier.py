@@ -222,3 +222,28 @@ def test_auto_says_what_it_chose_and_why() -> None:
 
 def test_the_papers_equation_is_never_coarsened() -> None:
     assert fitted().coarsening_.exponent == 1.0
+
+
+def test_a_fitted_model_prints_what_it_learned_and_explains_by_the_names_of_the_table():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    label = np.repeat(["a", "b"], 40)
+    table = pandas.DataFrame(rng.standard_normal((80, 3)), columns=["u", "g", "r"])
+    table["u"] += 4.0 * (label == "b")
+    for name in "ugr":
+        table[f"{name}_err"] = 0.1
+    model = BADACClassifier(class_model="population", random_state=0).fit(table, label)
+    said = str(model)
+    assert said.startswith("BADACClassifier(")
+    assert [line.split()[:2] for line in said.splitlines()[1:4]] == [
+        ["class", "members"],
+        ["a", "40"],
+        ["b", "40"],
+    ]
+    for word in ("Noise: ", "Posterior: ", "Anomaly: ", "Score: "):
+        assert word in said
+    strange = table[:1].assign(g=30.0)
+    found = model.explain(strange)
+    assert found.about.kind == "catalogue"
+    assert found.where(0) == "at g"
+    assert "bump" not in str(found)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from badac.printing import html_table, text_table
 from badac.registry import registered
 
 
@@ -66,13 +67,18 @@ class ClassReport:
             for candidate in tried:
                 yield label, candidate
 
+    def columns(self) -> dict[str, list[Any]]:
+        """Return a table with a row for each model that was tried."""
+        tried = list(self)
+        return {
+            "class": [str(label) for label, _ in tried],
+            "model": [one.name for _, one in tried],
+            "left-out log evidence": [f"{one.log_evidence:.2f}" for _, one in tried],
+            "why": [one.why for _, one in tried],
+        }
+
     def __str__(self) -> str:
-        rows = [("class", "model", "left-out log evidence", "why")]
-        rows += [
-            (str(label), candidate.name, f"{candidate.log_evidence:.2f}", candidate.why)
-            for label, candidate in self
-        ]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        return "\n".join(
-            f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}" for row in rows
-        )
+        return text_table(self.columns(), most=len(self.labels) * 20)
+
+    def _repr_html_(self) -> str:
+        return html_table(self.columns(), "Class models that were tried", most=len(self.labels) * 20)

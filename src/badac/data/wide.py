@@ -127,7 +127,7 @@ def from_wide(
         f"wide table, one row per object: {', '.join([*named, _said(wanted, meant), *travel])}",
         losses,
         features=tuple(pair.value for pair in wanted),
-        kind=_kind(objects, [pair.value for pair in wanted]),
+        kind=kind_of_columns(objects, [pair.value for pair in wanted]),
         units={
             pair.value: unit
             for pair in wanted
@@ -286,7 +286,8 @@ def _notes(losses: Losses, ids: npt.NDArray[Any], values: npt.NDArray[np.float64
     return losses
 
 
-def _kind(objects: Measurements, features: Sequence[str]) -> str:
+def kind_of_columns(objects: Measurements, features: Sequence[str]) -> str:
+    """Return the kind of a wide table (`badac.data.description.KINDS`): counts, a curve of numbered points, or a catalogue."""
     if not objects.has_errors:
         seen = objects.values[objects.observed]
         if seen.size and (seen >= 0).all() and (seen == np.round(seen)).all() and seen.max() > 1:

@@ -34,6 +34,7 @@ from badac.estimators.fitting import Recipe, without_new_members
 from badac.estimators.validation import (
     check_coordinates,
     counted,
+    describe_objects,
     refuse_words,
     to_labels,
     to_measurements,
@@ -44,6 +45,7 @@ from badac.explain import Explanation
 from badac.judge import FittedModel, Judgement
 from badac.looked_at import looked_at
 from badac.noise import Noise
+from badac.printing import text_table
 from badac.progress import spoken
 from badac.ranking import Ranking
 from badac.registry import registered
@@ -51,6 +53,9 @@ from badac.threads import n_threads
 from badac.verdicts import STANDARD, WITH_PVALUES, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
+
+# Letters: a longer line is not read.
+_LONG = 100
 
 
 class TrainingSupportWarning(UserWarning):
@@ -434,8 +439,10 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = judged.explain(self._explaining)
         if self.beside_ is not None:
             found = found.of_points(-len(self.beside_.names))
-        # In the words of the table, where there is one.
-        return found if table is None or not table.features else found.described(table.about)
+        # In the words of the table, where there is one; otherwise by the names and bands of the training's.
+        if table is not None and table.features:
+            return found.described(table.about)
+        return found.described(describe_objects(self, X, found.about))
 
     def diagnose(self, X: Any, y: Any, *, X_err: Any = None) -> Diagnosis:
         """Say whether the noise model holds for labelled objects: families compared by evidence, residuals, advice.
@@ -519,15 +526,23 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._frequencies
 
     def describe(self) -> str:
-        """Return what was learned, in words: the classes, the calibration, and what the score is."""
-        counts = dict(zip(*np.unique(self.training_label_, return_counts=True), strict=True))
-        chosen = [type(model).__name__.lower() for model in self.class_models_]
-        named = [
-            f"{label} ({counts.get(label, 0)} objects, {model})"
-            for label, model in zip(self.classes_, chosen, strict=True)
-        ]
-        lines = [f"{len(named)} classes: {', '.join(named)}.", f"Noise: {type(self.noise_).__name__}."]
-        lines += self.fitted_.calibration.lines()
+        """Return what was learned: a table of the classes, the noise, the calibration, and what the score is."""
+        model, counts = (
+            self.fitted_,
+            dict(zip(*np.unique(self.training_label_, return_counts=True), strict=True)),
+        )
+        classes = {
+            "class": [str(label) for label in self.classes_.tolist()],
+            "members": [int(counts.get(label, 0)) for label in self.classes_],
+            "prior": np.exp(self.class_log_prior_).tolist(),
+            "model": [type(one).__name__.lower() for one in self.class_models_],
+        }
+        lines = [text_table(classes, most=50), f"Noise: {_short(self.noise_)}.", *model.calibration.lines()]
+        if self.anomaly_model_ is not None:
+            named = type(self.anomaly_model_).__name__.lower()
+            lines.append(
+                f"Anomaly: {named}, expected beforehand of {100 * self.anomaly_prior:g} % of new objects."
+            )
         return "\n".join([*lines, f"Score: {self.score_meaning_}"])
 
     def __str__(self) -> str:
@@ -545,3 +560,9 @@ def _named(found: Verdicts, table: Any, rows: Any = slice(None)) -> Verdicts:
         return found
     named = found if is_numbered(table.ids) else found.having(object=table.ids[rows])
     return named.carrying({name: column[rows] for name, column in table.carried.items()})
+
+
+def _short(part: Any) -> str:
+    """A part as it prints, or its name where it holds whole arrays."""
+    text = repr(part)
+    return text if len(text) < _LONG and "array" not in text else type(part).__name__

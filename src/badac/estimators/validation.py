@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Number
 from typing import Any
 
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from badac.classes.model import ClassModel, is_by_column
 from badac.data.beside import ColumnsBeside, check_names
 from badac.data.catalogue import Catalogue
+from badac.data.description import Description
 from badac.data.frames import as_frame
 from badac.data.layout import Layout
 from badac.data.losses import some
@@ -36,7 +38,7 @@ from badac.data.tables import (
 )
 from badac.data.validation import as_real, refuse
 from badac.data.vectors import vector_columns
-from badac.data.wide import checked_names
+from badac.data.wide import checked_names, kind_of_columns
 
 # Coordinates that differ by less than this share of their range are rounded, not others.
 _SAME_POINT = 1e-6
@@ -303,3 +305,25 @@ def warn_if_errors_are_missing(objects: Measurements, fitted_with_errors: bool) 
             MissingErrorsWarning,
             stacklevel=4,
         )
+
+
+def describe_objects(estimator: Any, X: Any, found: Description) -> Description:
+    """Return what objects that were passed as `X` are: as their table says, or by the names and bands of the training's.
+
+    Parameters
+    ----------
+    estimator : Any
+        Fitted.
+    X : Any
+        A `Catalogue` describes itself.
+    found : Description
+        What their form alone tells.
+    """
+    if isinstance(X, Catalogue):
+        return X.about
+    layout = getattr(estimator, "layout_", {})
+    names = tuple(layout.get("features", ())) or tuple(getattr(estimator, "feature_names_in_", ()))
+    if found.axis.name or len(names) != estimator.n_features_in_:
+        return replace(found, bands=tuple(layout.get("bands", ())))
+    kind = kind_of_columns(estimator.training_, names)
+    return replace(found, kind=kind, features=tuple(map(str, names)), units=dict(layout.get("units", {})))

@@ -78,7 +78,7 @@ class Explained:
     def lines(self) -> list[str]:
         """Return what was found, in words."""
         found, explanation, about = self.numbers(), self.explanation, self.object.about
-        story = Story.of(self.model, found)
+        story = Story.of(self.model, found | {"hypothesis": explanation.reason(0)})
         if not found["points"]:
             return [f"{found['object']}: {story.verdict}", "Nothing was measured, so nothing is strange."]
         lines = [f"{found['object']}: {story.verdict}", f"{story.why(found['where'])}"]

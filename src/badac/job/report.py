@@ -190,7 +190,7 @@ def _stories(found: Found, explanation: Explanation) -> list[tuple[Story, str]]:
                 found.model,
                 {name: column[row] for name, column in top.items()}
                 | {
-                    "hypothesis": explanation.hypothesis[row],
+                    "hypothesis": explanation.reason(row),
                     "log_bayes_factor": explanation.log_bayes_factor[row],
                 },
             ),
