@@ -49,7 +49,7 @@ _LENGTH = 0.15
 _RANKS = (1, 2, 4, 6, 8, 12, 16)
 FOLDS = 4
 # Members that choose the number of factors, by cost: half of the SPCC's classes have fewer, and all of them ask for the most.
-_TO_CHOOSE = 400
+_TO_CHOOSE = 300
 # Standard deviations before anything is learned, in units of the values' own: of the smooth remainder, and of the rough one.
 _SMOOTH, _ROUGH = 0.3, 0.05
 # A standard deviation of psi below this share of the values' is rounding.
@@ -110,7 +110,7 @@ class FactorLearner:
         best, evidence, failures = 0, log_evidence(here, test), 0
         for rank in (rank for rank in _RANKS if rank <= (n - int(held.sum())) // 3):
             # Each rank starts at the remainder of the last one: it only shrinks.
-            here = self._fit(train, rank, here, rounds=1)
+            here = self._fit(train, rank, here)
             found = log_evidence(here, test)
             if is_better(found, evidence):
                 best, evidence, failures = rank, found, 0
@@ -269,7 +269,7 @@ class FactorLearner:
         )
         # A scoring step: plain EM moves by the share of information that the noise left.
         grown = size**2 + (wanted - size**2) / np.clip(told, 0.2, 1.0)
-        size = np.sqrt(np.clip(grown, size**2 / 4.0, 4.0 * size**2))
+        size = np.sqrt(np.clip(grown, size**2 / 25.0, 4.0 * size**2))
         error = (residual - np.einsum("nj,nj->n", shapes, mean[group])) ** 2
         error += np.einsum("nj,nj->n", np.einsum("nj,njk->nk", shapes, covariance[group]), shapes)
         weight = variance**-2.0
