@@ -33,7 +33,7 @@ DEFAULT_VALUES = {"new": 1.0, "interesting": 1.0, "class": 0.0, "dull": 0.0, "ar
 """What an object is worth by what was said of its like; a name of its own may have another value."""
 
 # Log odds of interest at the middle of the ranking, and how they grow with the rank's normal quantile: 5 % at the middle, a
-# half for the first of fifty. Chosen on seeds of their own (benchmarks/triage.py --tune).
+# half for the first of fifty. Chosen on seed 100 of benchmarks/triage_sets.py.
 _MIDDLE, _SLOPE = -3.0, 1.5
 # Prior standard deviations of what looks may change: the intercept, the slope, and each direction's weight.
 _SPREADS = (2.0, 1.0, 0.6)

@@ -35,7 +35,7 @@ from badac.noise.widths import stand_in
 
 FloatArray = npt.NDArray[np.float64]
 
-# Chosen on seeds of their own (benchmarks/triage.py --tune): 6 is less, 16 is no more.
+# Chosen on seed 100 of benchmarks/triage_sets.py, which no table shows: 6, 8 and 16 find about as many.
 _DIRECTIONS = 10
 _STRANGE_DIRECTIONS = 4  # further ones, of what the others leave of the strangest objects
 _STRANGE, _FEWEST_STRANGE, _MOST_STRANGE = 0.03, 20, 300  # share and number of those
