@@ -161,6 +161,11 @@ def test_the_whole_loop_by_keyboard(browser, served, survey):
     page.keyboard.press("?")
     assert page.locator("dialog[open]").count() == 1
     page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    page.keyboard.type("rise")  # the name of a known class is that class
+    page.keyboard.press("Enter")
+    wait_looked(page, 6)
+    assert (desk.session.statements[-1].said, desk.session.statements[-1].name) == ("class", "rise")
     assert page.problems == []
 
 

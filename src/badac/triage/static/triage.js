@@ -399,12 +399,15 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     dialog.returnValue = ""; dialog.showModal();
   }
 
+  // A new kind that has the name of a known class is that class.
+  const named = (what, label) => say(what === "new" && page.state.classes.includes(label) ? "class" : what, label);
+
   function askName(what) {
     if (!chosen().length) { announce("Nothing is chosen."); return; }
     const known = what === "new" ? page.state.kinds : page.state.artefacts;
-    const list = make("datalist", { id: "badac-names" }, known.map((one) => make("option", { value: one })));
+    const list = make("datalist", { id: "badac-names" }, [...known, ...(what === "new" ? page.state.classes : [])].map((one) => make("option", { value: one })));
     const input = make("input", { list: "badac-names", maxlength: 200, id: "badac-name", autocomplete: "off" });
-    const form = make("form", { method: "dialog", onsubmit: (event) => { event.preventDefault(); dialog.close(); say(what, input.value.trim() || null); } },
+    const form = make("form", { method: "dialog", onsubmit: (event) => { event.preventDefault(); dialog.close(); named(what, input.value.trim() || null); } },
       make("label", { for: "badac-name" }, what === "new" ? "Name of the new kind (empty: not named yet)" : "Name of the artefact (may be left empty)"), input, list,
       make("div", { class: "row" }, known.slice(0, 6).map((one) => make("button", { type: "button", onclick: () => { dialog.close(); say(what, one); } }, one)),
         make("button", { type: "button", onclick: () => dialog.close() }, "cancel"), make("button", { type: "submit", class: "main" }, "say so")));
@@ -427,7 +430,7 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
   function help() {
     const close = make("button", { type: "button", class: "main", onclick: () => dialog.close() }, "close");
     opened([make("h2", {}, "Keys"), make("dl", {}, KEYS.map(([keyName, words]) => [make("dt", {}, make("kbd", {}, keyName)), make("dd", {}, words)])),
-      make("p", {}, "Drag over the picture, or shift and the wheel, to zoom; twice for all of it. Classes beyond nine: find them under \u201cnew kind\u201d by name."),
+      make("p", {}, "Drag over the picture, or shift and the wheel, to zoom; twice for all of it. Classes beyond nine: give their name under \u201cnew kind\u201d."),
       make("p", {}, `The session is in ${page.state.file || "memory"}.`), make("div", { class: "row" }, close)]);
     close.focus();
   }
