@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from badac.calibration.pvalues import discoveries, expected_false_alarms
+from badac.calibration.discoveries import discoveries, expected_false_alarms
 from badac.data import Catalogue
 from badac.data.files import read_frame
 from badac.job import Found, Training, batches
