@@ -247,8 +247,11 @@ def write_page(results: dict[str, Any]) -> None:
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     order = sorted(ranks, key=lambda model: ranks[model])
     words = (
-        f"Log-loss best, or within two standard errors of the best peer, on {held} of {len(rows)} tables. Mean rank by "
-        "log-loss: " + ", ".join(f"{model} {ranks[model]:.1f}" for model in order) + "."
+        f"Measured so far: {len(rows)} of {len(TABLES)} tables, the first ones of the script, which says nothing of the others; "
+        f"the last column says on how many seeds. Log-loss best, or within two standard errors of the best peer, on {held} of "
+        f"these {len(rows)}. Mean rank by log-loss: "
+        + ", ".join(f"{model} {ranks[model]:.1f}" for model in order)
+        + "."
     )
     write_into(PAGE, {"default:table": "\n".join(lines), "default:words": words})
 
