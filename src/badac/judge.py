@@ -307,6 +307,8 @@ class Judgement:
         if model.left_out is None or model.ranks_left_out:
             return probability(self.score)
         believed = believed_log_bayes_factor(self.strangeness, model.left_out)
+        # Nothing measured, nothing learned: the prior stays.
+        believed = np.where(self.objects.observed.any(axis=1), believed, self.strangeness)
         return probability(believed + prior_log_odds(model.anomaly_prior))
 
     @cached_property

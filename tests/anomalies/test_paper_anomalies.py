@@ -37,16 +37,17 @@ def test_density_integrates_to_one(anomaly: TopHat | Broad, sigma: float) -> Non
         points=[-0.5, 1.5],
         limit=400,
     )[0]
-    assert total == pytest.approx(1.0, abs=1e-6)
+    # A thousandth is a Cauchy distribution of at most 3 in width: beyond 25 lies less than a tenth of it.
+    assert 1.0 - 1e-4 < total < 1.0
 
 
 def test_tophat_covers_twice_the_range_with_a_density_per_point() -> None:
     model = TopHat().fit(known(np.array([[0.0, 1.0, 3.0], [0.5, 0.5, 4.0]])), np.random.default_rng(0))
     assert (model.lower, model.upper) == (-2.0, 6.0)
     inside = model.log_evidence(Measurements([[1.0, 2.0, 3.0]], 1e-3), NOTHING)[0]
-    assert inside == pytest.approx(-3 * np.log(8.0), abs=1e-9)
+    assert inside == pytest.approx(-3 * np.log(8.0), abs=3.1e-3)
     missing = model.log_evidence(Measurements([[1.0, np.nan, 3.0]], 1e-3), NOTHING)[0]
-    assert missing == pytest.approx(-2 * np.log(8.0), abs=1e-9)
+    assert missing == pytest.approx(-2 * np.log(8.0), abs=2.1e-3)
 
 
 def test_tophat_beyond_its_edge_falls_off_but_is_finite() -> None:
@@ -54,6 +55,17 @@ def test_tophat_beyond_its_edge_falls_off_but_is_finite() -> None:
     far = model.log_evidence(Measurements([[2.0], [3.0], [1e6], [-1e6]], 0.0), NOTHING)
     assert np.isfinite(far).all()
     assert far[0] > far[1] > far[2]
+
+
+def test_an_object_far_beyond_the_box_is_no_normal_one() -> None:
+    """Training values from -.5 to 1.5 with sigma .2: an object at 8 lies outside the top-hat, and is strange all the same."""
+    rng = np.random.default_rng(0)
+    label = rng.integers(2, size=100)
+    training = Measurements(label[:, None] + 0.2 * rng.standard_normal((100, 6)), 0.2)
+    for anomaly in ("tophat", "broad"):
+        model = BADACClassifier("population", anomaly=anomaly, random_state=0).fit(training, label)
+        score = model.anomaly_score(Measurements(np.repeat([[0.0], [8.0], [80.0]], 6, axis=1), 0.2))
+        assert score[0] < 0 < score[1] < score[2]
 
 
 def test_tophat_of_constant_data_has_a_width() -> None:
@@ -65,7 +77,7 @@ def test_broad_is_the_wide_gaussian() -> None:
     values = np.array([[0.0], [2.0]])
     model = Broad(times=3.0).fit(known(values), np.random.default_rng(0))
     found = model.log_evidence(Measurements([[5.0]], 0.4), NOTHING)[0]
-    assert found == pytest.approx(norm.logpdf(5.0, 1.0, np.hypot(3.0, 0.4)))
+    assert found == pytest.approx(norm.logpdf(5.0, 1.0, np.hypot(3.0, 0.4)), abs=1.1e-3)
 
 
 def test_seen_anomalies_are_a_class_of_their_own(rng: np.random.Generator) -> None:

@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from badac.anomalies.far_tail import with_far_tail
 from badac.anomalies.model import FloatArray, Known
 from badac.data.measurements import Measurements
 from badac.registry import registered
@@ -32,5 +33,6 @@ class Broad:
         assert self.centre is not None and self.width is not None, "fit first"
         variance = np.where(objects.observed, objects.sigma, 0.0) ** 2 + self.width**2
         residual = np.where(objects.observed, objects.values - self.centre, 0.0)
-        density = residual**2 / variance + np.log(2.0 * np.pi * variance)
-        return np.asarray(-0.5 * np.where(objects.observed, density, 0.0).sum(axis=1))
+        density = -0.5 * (residual**2 / variance + np.log(2.0 * np.pi * variance))
+        density = with_far_tail(density, objects, self.centre, self.width)
+        return np.asarray(np.where(objects.observed, density, 0.0).sum(axis=1))

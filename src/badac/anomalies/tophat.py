@@ -2,7 +2,8 @@
 
 ``P(d | anomaly) = prod_j integral_a^b N(d_j ; y , sigma_dj^2) dy / (b - a)``, with [a, b] twice the observed range of the
 training data. For points well inside the box that is the paper's ``(b - a)^-m``, a density per point; outside it the
-object's own noise gives the edge its width, so the evidence falls off instead of vanishing.
+object's own noise gives the edge its width. The paper's box covers all data that are judged; ours is made before they are seen,
+covers twice the range of the training data, and has a far tail (`badac.anomalies.far_tail`) for whatever lies beyond.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Self
 import numpy as np
 from scipy.special import log_ndtr
 
+from badac.anomalies.far_tail import with_far_tail
 from badac.anomalies.model import FloatArray, Known
 from badac.data.measurements import Measurements
 from badac.registry import registered
@@ -43,7 +45,8 @@ class TopHat:
         sigma = np.maximum(np.where(objects.observed, objects.sigma, 1.0), _SOFTEST_EDGE * width)
         values = np.where(objects.observed, objects.values, 0.5 * (self.lower + self.upper))
         inside = log_interval((self.lower - values) / sigma, width / sigma)
-        return np.asarray(np.where(objects.observed, inside - np.log(width), 0.0).sum(axis=1))
+        density = with_far_tail(inside - np.log(width), objects, 0.5 * (self.lower + self.upper), 0.5 * width)
+        return np.asarray(np.where(objects.observed, density, 0.0).sum(axis=1))
 
 
 def log_interval(low: FloatArray, width: FloatArray) -> FloatArray:

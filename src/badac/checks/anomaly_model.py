@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Unpack
 
 import numpy as np
@@ -11,8 +12,12 @@ from badac.anomalies.model import AnomalyModel, Known
 from badac.checks.law import Leniency, broken, check_close, keep_all, with_values
 from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
+from badac.posterior import log_total
 
 FloatArray = npt.NDArray[np.float64]
+
+# Distances from the training objects, in ranges of their values: a nearer and a farther one.
+_PUSHES = ((8.0, 16.0), (16.0, 64.0), (64.0, 256.0))
 
 
 def check_anomaly_model(
@@ -34,7 +39,8 @@ def check_anomaly_model(
         (n, m), n >= 2: what it is asked about.
     rng : numpy.random.Generator
     skip : names of laws that do not apply
-        "nothing measured, nothing learned" holds for densities, not for a constant height.
+        "nothing measured, nothing learned" holds for densities, not for a constant height. "farther is never less strange"
+        does not hold for a density around anomalies seen before.
     tolerance : float
         Of log evidences that should agree, absolute; 1e-6 if not given.
 
@@ -69,8 +75,30 @@ def check_anomaly_model(
         ),
         "threads change nothing": lambda: agrees("threads change nothing", evidence(objects, n_threads=2)),
         "nothing measured, nothing learned": nothing,
+        "farther is never less strange": lambda: _farther(evidence, known, objects, tolerance),
     }
     return keep_all(laws, lenient.get("skip", ()), ())
+
+
+def _farther(
+    evidence: Callable[[Measurements], FloatArray], known: Known, objects: Measurements, tolerance: float
+) -> None:
+    """An object beyond all training objects, pushed farther away from them, never gets lower odds of an anomaly."""
+    law, span = "farther is never less strange", max(known.scales.upper - known.scales.lower, 1e-12)
+    one = objects[:1]
+    for sign, edge in ((1.0, known.scales.upper), (-1.0, known.scales.lower)):
+        for times in _PUSHES:
+            near, far = (
+                with_values(one, np.full(one.shape, edge + sign * span * factor)) for factor in times
+            )
+            odds = [
+                float(evidence(each)[0] - log_total(log_evidence(known.models, each), known.log_prior)[0])
+                for each in (near, far)
+            ]
+            if odds[1] < odds[0] - max(tolerance, 1e-9 * abs(odds[0])):
+                raise broken(
+                    law, f"log odds {odds[1]:.6g} {times[1]:g} ranges away", f"{odds[0]:.6g} or more"
+                )
 
 
 def _shapes(found: FloatArray, objects: Measurements) -> None:
