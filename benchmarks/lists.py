@@ -74,8 +74,8 @@ def table(results: dict[str, dict[str, float]]) -> str:
     for key, row in results.items():
         cells.setdefault(tuple(key.split(":")[:3]), []).append(row)
     lines = [
-        "| curves | training | seeds | list: power / false share | bound | exceeded | p not below 1/(pool + 1) | oracle | MCC / AUC / RWS "
-        "| p > .5: stated / true | Bayes list: false share |",
+        "| curves | training | seeds | list: power / false share | bound | exceeded | p not below 1/(pool + 1) "
+        "| oracle | MCC / AUC / RWS | p > .5: stated / true | Bayes list: false share |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for (setting, number, n), rows in sorted(
