@@ -72,10 +72,11 @@ def test_two_files_are_enough(tables, tmp_path):
     )
     assert "2 classes: falling" in said(done)
     assert left(tmp_path) == ["out"]
-    assert left(tmp_path / "out") == ["ranking.parquet", "report.html", "summary.json"]
+    assert left(tmp_path / "out") == ["model.badac", "ranking.parquet", "report.html", "summary.json"]
     ranking = pd.read_parquet(tmp_path / "out" / "ranking.parquet")
     assert list(ranking.columns) == [
-        "rank", "object", "anomaly_proba", "pvalue", "score", "class", "class_proba", "proba_falling", "proba_rising",
+        "rank", "object", "anomaly_proba", "pvalue", "score", "class", "class_proba", "pvalue_kind",
+        "proba_falling", "proba_rising",
     ]  # fmt: skip
     assert ranking["object"][0] == "new-59"
     assert ranking["rank"].tolist() == list(range(1, 61))
@@ -513,7 +514,7 @@ def test_names_that_are_not_unique_and_objects_without_a_value(tables, model, tm
     done = RUN.invoke(app, ["explain", str(model), str(tmp_path / "odd.csv"), "same", "-j", "1"])
     assert done.exit_code == 0, done.output
     assert "60 objects are called 'same': this is the first of them" in said(done)
-    assert "p-value 1." in done.stdout and "Nothing was measured" in done.stdout
+    assert "(p-value 1)." in done.stdout and "Nothing was measured" in done.stdout
 
 
 def test_labels_beside_a_gap_are_those_of_the_model(tables, tmp_path):

@@ -55,7 +55,7 @@ class Explained:
 
     def numbers(self) -> dict[str, Any]:
         """Return what was found, as JSON has it."""
-        row = {name: column[0].item() for name, column in self.verdict.columns().items()}
+        row = {name: column.tolist()[0] for name, column in self.verdict.columns().items()}
         found = self.explanation
         return row | {
             "hypothesis": str(found.hypothesis[0]),

@@ -148,7 +148,8 @@ class Found:
             "seconds": round(self.seconds, 3),
             "notes": list(self.notes),
             "strangest": [
-                {name: column[row].item() for name, column in top.items()} for row in range(len(top["rank"]))
+                dict(zip(top, row, strict=True))
+                for row in zip(*(np.asarray(column).tolist() for column in top.values()), strict=True)
             ],
         }
 
