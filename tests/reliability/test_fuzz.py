@@ -28,6 +28,7 @@ from badac.data import read_frame, write_table
 from badac.data.files import TableFileError
 from badac.job import Settings, learn, read_training
 from badac.store import ModelFileError
+from badac.triage import Session
 
 SECONDS = float(os.environ.get("BADAC_FUZZ_SECONDS", "1"))
 SEED = int(os.environ.get("BADAC_FUZZ_SEED", "0"))
@@ -169,6 +170,81 @@ def test_tables_of_every_reader(tmp_path: Path, kind: str) -> None:
             assert len(frame.columns) >= 0
             ends["read"] += 1
     print(f"\n{kind}: {dict(ends)}")
+
+
+def _reworded(data: bytes, rng: Rng) -> bytes:
+    """The file of a session with one place of one line changed, still JSON; or lines twice, away, or in another order."""
+    lines = data.splitlines()
+    which = int(rng.integers(0, len(lines)))
+    kind = int(rng.integers(0, 6))
+    if kind < 3:
+        lines[which] = json.dumps(_mutated(json.loads(lines[which]), rng)).encode()
+    elif kind == 3:
+        odd = [
+            b"[" * 3000,
+            b'{"a":' * 3000,
+            b"null",
+            b"",
+            b'{"badac_triage": "x"}',
+            b"\xff\xfe{",
+            b"1" * 5000,
+        ]
+        odd += [lines[1][:-1] + b', "value": %s}' % value for value in (b"NaN", b"1e999", b"1e308", b"-3")]
+        odd += [lines[1][:-1] + b', "who": "\\ud800"}']
+        lines.insert(which, odd[int(rng.integers(0, len(odd)))])
+    elif kind == 4:
+        lines.insert(which, lines[int(rng.integers(0, len(lines)))])
+    else:
+        rng.shuffle(lines)
+    return b"\n".join(lines) + (b"\n" if rng.random() < 0.8 else b"")
+
+
+@pytest.mark.parametrize("damage", [flipped, _reworded], ids=["raw", "reworded"])
+def test_session_files(
+    tmp_path: Path, small_model: BADACClassifier, damage: Callable[[bytes, Rng], bytes]
+) -> None:
+    """A session that goes on, in finite numbers and without loss of a byte, or a `ValueError` that leaves the file alone."""
+    path, ends = tmp_path / "looks.jsonl", collections.Counter[str]()
+    new = small_table(12, 5)[[f"y{j}" for j in range(4)]].to_numpy()
+    objects = badac.Measurements(new, 0.3)
+    first = Session(small_model, objects, path)
+    for row, what in enumerate(("new", "artefact", "dull", "interesting", "unsure")):
+        first.say(row, what, f"kind {row}" if row < 2 else None)
+    first.undo()
+    first.set_value("kind 0", 2.0)
+    whole = path.read_bytes()
+    aside = path.with_name("looks.jsonl.damaged")
+    for rng in cases(f"session {damage.__name__}"):
+        given = damage(whole, rng)
+        path.write_bytes(given)
+        aside.unlink(missing_ok=True)
+        try:
+            session = Session.open(path, small_model, objects)
+        except ValueError as error:
+            names_the_file = "looks.jsonl" in str(error)
+            assert names_the_file
+            assert path.read_bytes().startswith(given) or aside.exists()
+            ends["refused"] += 1
+            continue
+        before = len(session.statements)
+        left = session.next()
+        if len(left):
+            session.say(left[0], "new", "ring")
+            assert len(session.statements) == before + 1
+        assert np.isfinite(session.value).all()
+        assert np.isfinite(session.interest).all()
+        kept = path.read_bytes()
+        if aside.exists():
+            half = aside.read_bytes()[:-1]
+            assert given.endswith(half)
+            assert kept.startswith(given[: len(given) - len(half)])
+            ends["gone on with, the last line aside"] += 1
+        else:
+            assert kept.startswith(given)
+            ends["gone on with"] += 1
+    print(f"\nsession files, {damage.__name__}: {dict(ends)}")
+    assert ends["refused"] > 0
+    assert ends["gone on with"] + ends["gone on with, the last line aside"] > 0
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -25,6 +25,7 @@ except ImportError:  # Windows: one write to a file opened for appending is one 
     fcntl = None  # type: ignore[assignment]
 
 VERSION = 1
+_BEGIN = b'{"badac_triage"'
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Journal:
     statements: list[Statement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     _read: int = 0
+    _lines: int = 0
 
     @classmethod
     def at(cls, path: str | os.PathLike[str] | None) -> Journal:
@@ -56,6 +58,8 @@ class Journal:
         journal = cls(Path(path))
         try:
             with journal._locked() as file:
+                # First, as a file that is no session is left as it is.
+                journal._catch_up(file)
                 journal._mend(file)
                 journal._catch_up(file)
         except IsADirectoryError:
@@ -118,22 +122,25 @@ class Journal:
     def _mend(self, file: BinaryIO) -> None:
         """Set half a last line aside, in a file beside."""
         assert self.path is not None
-        file.seek(0, os.SEEK_END)
-        size = file.tell()
-        start = max(0, size - (1 << 16))
-        file.seek(start)
-        tail = file.read()
+        size, length, tail = file.seek(0, os.SEEK_END), 1 << 16, b""
+        while True:
+            start = max(0, size - length)
+            file.seek(start)
+            tail = file.read()
+            if not start or b"\n" in tail:
+                break
+            length *= 8
         if not tail or tail.endswith(b"\n"):
             return
         cut = tail.rfind(b"\n") + 1
         half = tail[cut:]
-        try:
-            if isinstance(json.loads(half), dict):
-                file.write(b"\n")  # whole, but for its end
-                file.flush()
-                return
-        except ValueError:
-            pass
+        if half.rstrip().endswith(b"}") and _is_json(half):
+            self._parsed(half, "the last line")
+            file.write(b"\n")  # whole, but for its end
+            file.flush()
+            return
+        if not start + cut and not _BEGIN.startswith(half[: len(_BEGIN)]):
+            raise ValueError(f"{self.path} is not the file of a session. Give another file.")
         aside = self.path.with_name(f"{self.path.name}.damaged")
         with open(aside, "ab") as kept:
             kept.write(half + b"\n")
@@ -149,29 +156,45 @@ class Journal:
         file.seek(self._read)
         new = file.read()
         whole = new[: new.rfind(b"\n") + 1]
-        for line in whole.splitlines():
-            self._take(line)
+        lines = whole.splitlines()
+        # All of them or none, so that a damaged one is refused each time that it is read.
+        found = [
+            self._parsed(line, f"line {self._lines + number}")
+            for number, line in enumerate(lines, 1)
+            if line.strip()
+        ]
+        self.heads += [each for each in found if isinstance(each, dict)]
+        self.statements += [each for each in found if isinstance(each, Statement)]
         self._read += len(whole)
+        self._lines += len(lines)
 
-    def _take(self, line: bytes) -> None:
-        if not line.strip():
-            return
-        number = len(self.heads) + len(self.statements) + 1
+    def _parsed(self, line: bytes, where: str) -> dict[str, Any] | Statement:
+        """The head or the statement of a line."""
         try:
             found = json.loads(line)
             if not isinstance(found, dict):
                 raise ValueError("not an object of JSON")
-            if "badac_triage" in found:
-                if found["badac_triage"] > VERSION or not isinstance(found.get("model"), str):
-                    raise ValueError("written by a later badac")
-                self.heads.append(found)
-            else:
-                self.statements.append(Statement.of(found))
-        except (ValueError, TypeError) as error:
+            if "badac_triage" not in found:
+                return Statement.of(found)
+            if found["badac_triage"] > VERSION:
+                raise ValueError("written by a later badac")
+            if not isinstance(found.get("model"), str):
+                raise ValueError("it names no model")
+            json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+            return found
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(
-                f"{self.path} is not the file of a session, or line {number} of it is damaged ({error}). Remove that line to "
+                f"{self.path} is not the file of a session, or {where} of it is damaged ({error}). Remove that line to "
                 "go on without it, or give another file."
             ) from None
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def merge(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str]) -> Journal:

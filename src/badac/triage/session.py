@@ -26,7 +26,7 @@ from badac.triage.figures import NEXT, Figures
 from badac.triage.journal import Journal
 from badac.triage.learning import Learned, Scene
 from badac.triage.positions import Positions, space
-from badac.triage.statement import NAMED, SAID, Statement, standing, values_set
+from badac.triage.statement import NAMED, SAID, Statement, checked_number, standing, values_set
 from badac.triage.young_class import ALIKE, log_background, log_normal
 from badac.verdicts import Verdicts
 
@@ -62,8 +62,7 @@ class TriageOptions:
         if not 0.0 <= self.teach < 1.0:
             raise ValueError(f"`teach` is a share of the looks, from 0 to below 1: got {self.teach!r}.")
         for name, value in self.values.items():
-            if not np.isfinite(value):
-                raise ValueError(f"the value of {name!r} must be a finite number: got {value!r}.")
+            checked_number(f"the value of {name!r}", value)
 
 
 class Session:
@@ -313,9 +312,8 @@ class Session:
 
     def set_value(self, name: str, value: float) -> None:
         """Set what objects are worth from here on: of a class, kind or artefact, or of all that is called "artefact", say."""
-        if not np.isfinite(value):
-            raise ValueError(f"the value of {name!r} must be a finite number: got {value!r}.")
-        self._journal.add(Statement.now(self.who, name=str(name), value=float(value)))
+        value = checked_number(f"the value of {name!r}", value)
+        self._journal.add(Statement.now(self.who, name=str(name), value=value))
         self._replay()
 
     @property

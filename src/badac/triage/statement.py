@@ -11,6 +11,7 @@ A line is never changed: taking back is one more line, and so is another opinion
 from __future__ import annotations
 
 import json
+import numbers
 import secrets
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,9 @@ SAID = ("interesting", "dull", "artefact", "class", "new", "unsure")
 
 NAMED = ("class",)
 """What needs a name."""
+
+LARGEST_VALUE = 1e100
+"""Of a value: sums and products of such are finite."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +80,29 @@ class Statement:
         """Return the statement of a parsed line; what a later version added is left alone."""
         known = {name: found[name] for name in cls.__dataclass_fields__ if name in found}
         for name in ("id", "who", "when"):
-            if not isinstance(known.get(name), str):
+            if name not in known:
                 raise ValueError(f"a line lacks {name!r}")
+        for name in known.keys() - {"value", "rank", "score"}:
+            if not isinstance(known[name], str):
+                raise ValueError(f"{name!r} is not a text: {known[name]!r}")
+            known[name].encode()  # half a pair of UTF-16 cannot be written again
+        for name in known.keys() & {"value", "rank", "score"}:
+            if known[name] is not None:
+                checked_number(f"{name!r}", known[name])
         if known.get("said", "") not in ("", *SAID):
             raise ValueError(f"{known['said']!r} is not one of {', '.join(SAID)}")
+        if known.get("said", "") in NAMED and not known.get("name"):
+            raise ValueError(f"{known['said']!r} needs a name")
         return cls(**known)
+
+
+def checked_number(what: str, value: Any) -> float:
+    """Return a value as a number, or say that it is none."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not abs(float(value)) <= LARGEST_VALUE:
+        raise ValueError(
+            f"{what} must be a finite number, at most {LARGEST_VALUE:g} in size: got {str(value)[:40]!r}."
+        )
+    return float(value)
 
 
 def standing(statements: list[Statement]) -> list[Statement]:
