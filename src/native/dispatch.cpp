@@ -9,7 +9,9 @@ namespace badac {
 std::vector<const PairKernels*> available_pair_kernels() {
     std::vector<const PairKernels*> out;
 #ifdef BADAC_WITH_X86_LEVELS
+#ifdef BADAC_WITH_AVX512
     if (baseline::cpu_has_avx512()) out.push_back(pair_kernels_avx512());
+#endif
     if (baseline::cpu_has_avx2()) out.push_back(pair_kernels_avx2());
 #endif
     out.push_back(pair_kernels_baseline());

@@ -20,8 +20,10 @@ struct Levels {
     const Kernels* (*avx2)();
     const Kernels* (*avx512)();
 };
-#ifdef BADAC_WITH_X86_LEVELS
+#if defined(BADAC_WITH_AVX512)
 #define BADAC_LEVELS(family) {family##_baseline, family##_avx2, family##_avx512}
+#elif defined(BADAC_WITH_X86_LEVELS)
+#define BADAC_LEVELS(family) {family##_baseline, family##_avx2, nullptr}
 #else
 #define BADAC_LEVELS(family) {family##_baseline, nullptr, nullptr}
 #endif

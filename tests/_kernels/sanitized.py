@@ -16,10 +16,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from badac._kernels.compiled import levels
+
 ROOT = Path(__file__).parents[2]
 FLAGS = {
-    "address": "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -O1",
-    "thread": "-fsanitize=thread -fno-omit-frame-pointer -g1 -O1",
+    "address": "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1",
+    "thread": "-fsanitize=thread -fno-omit-frame-pointer -g1",
 }
 LIBRARY = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
 USE = """
@@ -45,6 +47,10 @@ def build(kind: str, *, plain: bool) -> Path:
         f"-Dnanobind_DIR={nanobind}",
         f"-DPython_EXECUTABLE={sys.executable}",
         "-DCMAKE_BUILD_TYPE=None",
+        "-DBADAC_OPTIMISE=-O1",
+        # What this machine cannot run is not built; threads are shared out alike at every level, and plain vectors have one.
+        f"-DBADAC_AVX512={'ON' if 'avx512' in levels() else 'OFF'}",
+        *(["-DBADAC_COMPILES_AVX512=OFF"] if plain or kind == "thread" else []),
     ]
     launcher = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER")
     options += [f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []
