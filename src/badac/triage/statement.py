@@ -98,7 +98,11 @@ class Statement:
 
 def checked_number(what: str, value: Any) -> float:
     """Return a value as a number, or say that it is none."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not abs(float(value)) <= LARGEST_VALUE:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Real)
+        or not abs(float(value)) <= LARGEST_VALUE
+    ):
         raise ValueError(
             f"{what} must be a finite number, at most {LARGEST_VALUE:g} in size: got {str(value)[:40]!r}."
         )
