@@ -68,6 +68,7 @@ def test_threads_reach_every_kernel_of_the_hypotheses(
 def test_n_jobs_reaches_the_anomaly(
     model: BADACClassifier, data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    model.prepare_pvalues()  # which learns, on one thread
     asked = recorded_threads(monkeypatch)
     monkeypatch.setattr(model, "n_jobs", 3)
     model.rank(data.test[:100])

@@ -30,7 +30,8 @@ def noisy(noise, truth, sigma, rng):
 
 def test_known_noise_is_left_alone():
     noise = Outliers(0.1, 4.0)
-    assert learn_noise(noise, None, None, None) is noise
+    two = Measurements(np.zeros((2, 3)), 1.0)
+    assert learn_noise(noise, two, np.array([0, 1]), np.random.default_rng(0)) is noise
 
 
 @pytest.mark.parametrize("white", [0.0, 0.15])

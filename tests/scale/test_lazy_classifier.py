@@ -88,7 +88,8 @@ def test_every_class_model_ranks_alike_on_a_cluster(client: Any, survey: Measure
     np.testing.assert_array_equal(top["class"], expected.label[:30])
     expected = model.rank(survey, fdr=0.2)
     np.testing.assert_array_equal(listed.index, expected.objects)
-    np.testing.assert_array_equal(listed["pvalue"], expected.pvalue)
+    # In the tail p-values follow the score, which partitions of another size round otherwise.
+    np.testing.assert_allclose(listed["pvalue"], expected.pvalue, rtol=1e-9)
 
 
 def test_ties_keep_the_order_of_the_data(client: Any, model: BADACClassifier, survey: Measurements) -> None:
