@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from badac import load, save
+from badac.dask.parts import Run, judge_piece
+from badac.dask.pieces import pieces
 from badac.data import Measurements
 from badac.job import (
     Layout,
@@ -26,6 +28,7 @@ from badac.job.explaining import explained, find_object
 from badac.job.folder import output_folder
 from badac.job.learning import Split, cross_validate
 from badac.job.ranking import strangest
+from badac.job.record import layout_of
 from badac.job.simulated import simulate, to_frame
 
 
@@ -200,6 +203,34 @@ def test_an_object_with_points_of_its_own_is_explained_and_drawn_by_band(curves)
     assert [name for name, _ in display.bands] == ["g", "r"]
     assert all(len(band.at) == len(band.mean) > 0 for _, band in display.bands)
     assert np.isfinite(display.window).all()
+
+
+def test_curves_outside_the_times_of_the_training_are_said(curves, tmp_path):
+    """Nothing is known of them there: a note names them, on a cluster too."""
+    model, path = curves
+    table = pd.read_csv(path).drop(columns="label")
+    few = table[table["object_id"].isin([f"s{row}" for row in range(6)])].copy()
+    few.to_csv(tmp_path / "within.csv", index=False)
+    # Two wholly outside, before and after; of a third all points but one.
+    few.loc[few["object_id"] == "s1", "mjd"] -= 1000.0
+    few.loc[few["object_id"] == "s4", "mjd"] += 1000.0
+    third = few.index[few["object_id"] == "s2"]
+    few.loc[third[1:], "mjd"] += 1000.0
+    few.to_csv(tmp_path / "away.csv", index=False)
+
+    told: list[str] = []
+    found = rank_file(model, tmp_path / "away.csv", RankOptions(n_shown=2, n_rows=12), say=told.append)
+    (note,) = (note for note in found.notes if "times of the training" in note)
+    assert note in told
+    assert note.startswith("2 objects have no point between 0 and 4.4")
+    assert note.endswith("s1, s4")
+
+    few.to_parquet(tmp_path / "away.parquet", index=False)
+    run = Run(layout_of(model), str(tmp_path))
+    (piece,) = pieces(tmp_path / "away.parquet", run.layout)
+    assert note in judge_piece(model, piece, run).notes
+    calm = rank_file(model, tmp_path / "within.csv", RankOptions(n_shown=2))
+    assert not any("times of the training" in note for note in calm.notes)
 
 
 def test_an_explanation_that_fails_says_so(curves, monkeypatch):

@@ -22,7 +22,7 @@ from badac.data.files import needs
 from badac.data.spreadsheets import safe_frame
 from badac.estimators import BADACClassifier
 from badac.identity import identity
-from badac.job.ranking import Found, score_batch
+from badac.job.ranking import Found, out_of_reach, said_of_out_of_reach, score_batch
 from badac.locks import locked
 from badac.partition import BadRows, identity_of
 from badac.verdicts import Verdicts
@@ -104,6 +104,7 @@ def _judge_piece(model: BADACClassifier, piece: Piece, run: Run) -> Part:
     listed: list[tuple[Any, int, str]] = []
     notes: dict[str, None] = {}
     recognised = ""
+    away: list[str] = []
     for frame, batch in piece.batches(run.layout, run.n_rows):
         bad = bad_rows(frame, run.layout)
         if bad:
@@ -118,7 +119,9 @@ def _judge_piece(model: BADACClassifier, piece: Piece, run: Run) -> Part:
         if not bad:
             notes |= dict.fromkeys(str(batch.losses).splitlines())
         verdicts.append(score_batch(model, batch))
+        away += out_of_reach(model, batch)
     notes.pop("nothing left out", None)
+    notes |= dict.fromkeys(said_of_out_of_reach(away, model))
     if listed:
         table = pandas.DataFrame(listed, columns=["object", "row", "reason"])
         table.insert(0, "file", Path(piece.path).name)

@@ -186,7 +186,8 @@ def said_of_out_of_reach(names: Sequence[str], model: BADACClassifier) -> list[s
         return []
     return [
         f"{counted(len(names), 'objects have')} no point between {reach[0]:g} and {reach[1]:g}, the times of the training, so "
-        f"that their probabilities are little more than the prior's: {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+        f"that their probabilities are extrapolated, or no more than the prior's: {', '.join(names[:3])}"
+        + (", ..." if len(names) > 3 else "")
     ]
 
 
