@@ -152,9 +152,7 @@ def with_error_scale(objects: Measurements, factor: float) -> Measurements:
     """Return objects whose error bars are `factor` times as large."""
     covariance = None if objects.covariance is None else factor**2 * objects.covariance
     sigma = objects.sigma * factor
-    return Measurements._trusted(
-        objects.values, sigma, covariance, objects.at, objects.has_errors, objects.band, objects.counted
-    )
+    return objects._changed(sigma=sigma, covariance=covariance)
 
 
 # -- one check each ----------------------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ def predicted(under: ObjectsUnderClass, hidden: npt.NDArray[np.bool_]) -> tuple[
     objects = under.objects
     if hidden.any():
         values, sigma = np.where(hidden, np.nan, objects.values), np.where(hidden, np.inf, objects.sigma)
-        objects = Measurements._trusted(values, sigma, objects.covariance, objects.at, objects.has_errors)
+        objects = objects._changed(values=values, sigma=sigma)
     summary = under.summary
     factor = summary.factor
     latent = ObjectsUnderClass(objects, summary, n_threads=under.n_threads).latent

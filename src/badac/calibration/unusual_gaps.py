@@ -79,10 +79,7 @@ def without_columns(objects: Measurements, columns: BoolArray) -> Measurements:
     """Return objects (n, m) that lack some columns (m,)."""
     values = np.where(columns, np.nan, objects.values)
     sigma = np.where(columns, np.inf, objects.sigma)
-    counted = objects.counted
-    return Measurements._trusted(
-        values, sigma, objects.covariance, objects.at, objects.has_errors, objects.band, counted
-    )
+    return objects._changed(values=values, sigma=sigma)
 
 
 def carried_over(score: FloatArray, with_gaps: FloatArray, without_gaps: FloatArray) -> FloatArray:

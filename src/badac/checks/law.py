@@ -46,9 +46,7 @@ def keep_all(
 
 
 def with_values(like: Measurements, values: FloatArray) -> Measurements:
-    if like.covariance is not None:
-        return Measurements(values, covariance=like.covariance, at=like.at, band=like.band)
-    return Measurements(values, like.sigma if like.has_errors else None, at=like.at, band=like.band)
+    return like.replaced(values)
 
 
 def only_points(objects: Measurements, points: IntArray) -> Measurements:
@@ -72,8 +70,8 @@ def check_close(
 
 def scaled(side: Measurements, factor: float) -> Measurements:
     if side.covariance is not None:
-        return Measurements(factor * side.values, covariance=factor**2 * side.covariance)
-    return Measurements(factor * side.values, factor * side.sigma if side.has_errors else None)
+        return side.replaced(factor * side.values, covariance=factor**2 * side.covariance)
+    return side.replaced(factor * side.values, factor * side.sigma if side.has_errors else None)
 
 
 def nodes_of_point(

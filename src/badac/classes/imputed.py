@@ -89,11 +89,9 @@ class Imputed:
         prior, observed = fill_gaps(members, scales), members.observed
         drawn = prior.values + prior.sigma * rng.standard_normal(prior.shape)
         # A drawn value is a true one: it has no error bar.
-        curves = Measurements(
+        curves = members.replaced(
             np.where(observed, members.values, drawn),
             np.where(observed, members.sigma, 0.0) if members.has_errors else None,
-            at=members.at,
-            band=members.band,
         )
         # A member that is left out is an object like any other: its gaps drop out.
         return replace(Instances().fit(curves, noise, rng, scales), own=members)

@@ -143,11 +143,10 @@ def widen(curves: Measurements, width: FloatArray) -> Measurements:
     """Add the intra-class variance to every curve's errors."""
     if not width.any():
         return curves
+    curves.refuse_counts()
     if curves.covariance is not None:
-        return Measurements(curves.values, covariance=curves.covariance + np.diag(width**2), at=curves.at)
-    return Measurements._trusted(
-        curves.values, np.hypot(curves.sigma, width), at=curves.at, has_errors=curves.has_errors
-    )
+        return curves.replaced(curves.values, covariance=curves.covariance + np.diag(width**2))
+    return curves._changed(sigma=np.hypot(curves.sigma, width))
 
 
 def fill_gaps(members: Measurements, scales: TrainingScales) -> Measurements:
@@ -168,6 +167,11 @@ def fill_gaps(members: Measurements, scales: TrainingScales) -> Measurements:
     # The mean itself is known to its standard error; with one observation only, all training objects give the spread.
     spread = np.sqrt(np.where(count > 1, intrinsic + np.maximum(scatter, 0.0) / safe, scales.scale**2))
     spread = np.where(spread > 0, spread, scales.scale * 1e-3)
+    if members.counted:
+        # Beside the mean of the counts stands the mean of their exposures.
+        exposure = np.divide(1.0, members.sigma)
+        each = np.where(count > 0, exposure.sum(axis=0) / safe, exposure.sum() / max(int(count.sum()), 1))
+        spread = np.divide(1.0, each, out=np.full(each.shape, np.inf), where=each > 0)
     values = np.where(observed, members.values, mean)
     if members.covariance is not None:
         full = np.broadcast_to(members.covariance, (*members.shape, members.n_points)).copy()
@@ -176,9 +180,8 @@ def fill_gaps(members: Measurements, scales: TrainingScales) -> Measurements:
             full[row, gap, :] = 0.0
             full[row, :, gap] = 0.0
             full[row, gap, gap] = spread[gap] ** 2
-        return Measurements(values, covariance=full, at=members.at)
-    sigma = np.where(observed, members.sigma, spread)
-    return Measurements._trusted(values, sigma, at=members.at, has_errors=members.has_errors)
+        return members.replaced(values, covariance=full)
+    return members._changed(values=values, sigma=np.where(observed, members.sigma, spread))
 
 
 def learn_width(

@@ -71,6 +71,8 @@ def move_objects(objects: Measurements, at: FloatArray, by: float | FloatArray) 
     left = np.clip(np.searchsorted(at, where + hair, side="right") - 1, 0, m - 2)
     part = (where - at[left]) / (at[left + 1] - at[left])
     part = np.where(np.abs(part - np.round(part)) < 1e-9, np.round(part), part)
+    if ((part > 0) & (part < 1)).any():
+        objects.refuse_counts()
     rows = np.arange(n)[:, None]
     values, variance = objects.values, np.where(objects.observed, objects.sigma, 0.0) ** 2
     first, second = (
@@ -80,10 +82,6 @@ def move_objects(objects: Measurements, at: FloatArray, by: float | FloatArray) 
     mixed = (1.0 - part) * first + part * second
     spread = (1.0 - part) ** 2 * variance[rows, left] + part**2 * variance[rows, left + 1]
     gone = (where < at[0] - hair) | (where > at[-1] + hair) | np.isnan(mixed)
-    return Measurements._trusted(
-        np.where(gone, np.nan, mixed),
-        np.where(gone, np.inf, np.sqrt(spread)),
-        None,
-        objects.at,
-        objects.has_errors,
+    return objects._changed(
+        values=np.where(gone, np.nan, mixed), sigma=np.where(gone, np.inf, np.sqrt(spread)), covariance=None
     )

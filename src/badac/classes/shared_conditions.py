@@ -200,15 +200,14 @@ def without_common(
     covariance: FloatArray,
 ) -> Measurements:
     """Return the objects with the common part of their batch subtracted and its uncertainty in their error bars."""
+    objects.refuse_counts()
     spread = np.einsum("ma,bac,mc->bm", shapes, covariance, shapes, optimize=True)
     # The mean over all batches, known to sigma / sqrt(b) only, is taken for the classes' own. That share of each batch's part
     # stays, so that the classes learn it as scatter and new objects may differ by it.
     share = 1.0 - 1.0 / np.sqrt(len(mean))
-    return Measurements._trusted(
-        objects.values - share * (mean @ shapes.T)[member_of],
-        np.sqrt(objects.sigma**2 + spread[member_of]),
-        None,
-        objects.at,
-        True,
-        objects.band,
+    return objects._changed(
+        values=objects.values - share * (mean @ shapes.T)[member_of],
+        sigma=np.sqrt(objects.sigma**2 + spread[member_of]),
+        covariance=None,
+        has_errors=True,
     )

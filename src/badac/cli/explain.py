@@ -73,7 +73,11 @@ def explain(
             )
         fitted, one, pvalue = _found(model, new, name, rank, ranking, table)
         fitted.n_jobs = jobs
-        say_what_is_not_used(context, *TRAINING_ONLY, "label", "labels")
+        from badac.job.record import layout_of
+
+        say_what_is_not_used(
+            context, *TRAINING_ONLY, "label", *(() if layout_of(fitted).beside else ("labels",))
+        )
         for line in one.losses.notes:
             note(line, warning=True)
         from badac.job.explaining import explained

@@ -136,7 +136,10 @@ def rank(
             with step(f"Loading {model.name}"):
                 fitted = load_model(model)
             fitted.n_jobs = jobs
-            say_what_is_not_used(context, *TRAINING_OPTIONS)
+            from badac.job.record import layout_of
+
+            used = {"labels"} if layout_of(fitted).beside else set()
+            say_what_is_not_used(context, *(name for name in TRAINING_OPTIONS if name not in used))
         else:
             training = read_labelled(model, table, quiet=as_json)
             from badac.job import Settings, learn

@@ -58,7 +58,8 @@ Labels = Annotated[
     Path | None,
     typer.Option(
         "--labels",
-        help="File with the labels, a row per object: its name and its label. Other columns of it travel along.",
+        help="File with the labels, a row per object: its name and its label. Other columns of it travel along; --columns puts "
+        "some of them beside the curves.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -77,7 +78,8 @@ Features = Annotated[
     typer.Option(
         "--columns",
         metavar="NAMES",
-        help="Value columns to use, with commas between and stars for any letters: 'mag_*,z'. Default: all with errors.",
+        help="Value columns to use, with commas between and stars for any letters: 'mag_*,z'. Default: all with errors. With "
+        "light curves: columns of the --labels file that count beside them.",
         rich_help_panel=_PANEL,
     ),
 ]

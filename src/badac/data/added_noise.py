@@ -38,4 +38,4 @@ def add_noise(objects: Measurements, sigma: npt.ArrayLike, rng: np.random.Genera
         return objects
     values = objects.values + added * rng.standard_normal(objects.shape)
     grown = np.where(objects.observed, np.hypot(objects.sigma, added), np.inf)
-    return Measurements(values, grown, at=objects.at, band=objects.band).with_columns(objects.columns)
+    return objects.replaced(values, grown)

@@ -40,9 +40,7 @@ def fold(objects: Measurements, period: Any, epoch: Any = 0.0) -> Measurements:
     phase = (times - epochs[:, None]) / periods[:, None] % 1.0
     # A tiny negative number modulo 1 rounds to 1, which is phase 0.
     phase = np.where(phase >= 1.0, 0.0, phase)
-    return Measurements._trusted(
-        objects.values, objects.sigma, objects.covariance, phase, objects.has_errors, objects.band
-    )
+    return objects._changed(at=phase)
 
 
 def _one_each(objects: Measurements, given: Any, name: str) -> FloatArray:
@@ -75,6 +73,7 @@ def binned(objects: Measurements, edges: Any) -> Measurements:
         (n, k) at the middles of the bins; sigma is that of the weighted mean, scatter inside the bin not included.
     """
     limits = as_real(edges, "edges")
+    objects.refuse_counts()
     if objects.at is None or not objects.has_errors or objects.covariance is not None:
         raise ValueError("`binned` needs objects with `at` and with independent errors.")
     if limits.ndim != 1 or limits.size < 2 or not (np.diff(limits) > 0).all():
@@ -91,4 +90,5 @@ def binned(objects: Measurements, edges: Any) -> Measurements:
     filled = total > 0
     values = np.divide(mean, total, out=np.full((n, k), np.nan), where=filled)
     sigma = np.divide(1.0, np.sqrt(total), out=np.full((n, k), np.inf), where=filled)
-    return Measurements(values, sigma, at=0.5 * (limits[1:] + limits[:-1]))
+    made = Measurements(values, sigma, at=0.5 * (limits[1:] + limits[:-1]))
+    return made.with_columns(objects.columns)

@@ -59,6 +59,7 @@ class Grid:
     def apply(self, objects: Measurements) -> Measurements:
         """Return (n, cells): the objects on the grid, band after band."""
         assert objects.at is not None and objects.covariance is None
+        objects.refuse_counts()
         bins = len(self.edges) - 1
         shape = (objects.n_objects, self.n_bands * bins)
         times = np.broadcast_to(objects.at, objects.shape)
@@ -77,9 +78,10 @@ class Grid:
         with np.errstate(invalid="ignore", divide="ignore"):
             values, sigma = mean / total, total**-0.5
         middle = np.tile(0.5 * (self.edges[1:] + self.edges[:-1]), self.n_bands)
-        return Measurements(
+        made = Measurements(
             values.reshape(shape)[:, self.kept],
             sigma.reshape(shape)[:, self.kept] if objects.has_errors else None,
             at=middle[self.kept],
             band=np.repeat(np.arange(self.n_bands), bins)[self.kept],
         )
+        return made.with_columns(objects.columns)

@@ -15,6 +15,7 @@ import numpy as np
 from badac.data.catalogue import Catalogue
 from badac.data.frames import as_frame
 from badac.data.losses import some
+from badac.data.objects_table import with_objects
 from badac.data.pairing import fits
 from badac.data.preparation import Preparation
 from badac.data.quantities import unit_factor
@@ -44,6 +45,10 @@ class Layout:
         What was done to light curves (`badac.data.preparation.Preparation`).
     scales : dict
         Typical sizes of the values (`badac.data.scales.ScaleSummary`).
+    beside : tuple of str
+        Columns of the objects' own table that stand beside the points (`badac.data.objects_table`).
+    objects : str
+        File with that table, of new objects.
 
     Examples
     --------
@@ -65,6 +70,8 @@ class Layout:
     units: Mapping[str, str] = field(default_factory=dict)
     preparation: Mapping[str, Any] = field(default_factory=dict)
     scales: Mapping[str, Any] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
+    objects: str = ""
 
     @classmethod
     def of(cls, training: Catalogue) -> Layout:
@@ -78,7 +85,9 @@ class Layout:
             scales=ScaleSummary.of(training.objects, names).as_dict(),
         )
 
-    def read(self, frame: Any, label: str | None = None, labels: Any = None) -> Catalogue:
+    def read(
+        self, frame: Any, label: str | None = None, labels: Any = None, objects: Any = None
+    ) -> Catalogue:
         """Read a table as the training was; values that are many times the training's are noted.
 
         Parameters
@@ -88,6 +97,8 @@ class Layout:
             Column of the labels, in this table or in that of the labels.
         labels : path or table, optional
             A second table with a row per object: its name and its label.
+        objects : path or table, optional
+            The table with the columns that stand beside the points; by default that of the labels, or the file `objects`.
         """
         frame = as_frame(frame)
         columns = {**self.columns, "label": label}
@@ -104,7 +115,27 @@ class Layout:
         if self.units:
             options["units"] = self.units
         found = from_table(frame, columns=columns, labels=labels, form=self.form, **options)
+        if self.beside:
+            found = self._with_beside(
+                found, next((one for one in (objects, labels) if one is not None), None)
+            )
         return self.compared(Preparation.from_dict(self.preparation).apply(found))
+
+    def _with_beside(self, found: Catalogue, table: Any) -> Catalogue:
+        """Put the columns of the objects' table, given or the file `objects`, beside the points."""
+        if table is None and not self.objects:
+            raise ValueError(
+                "the classes were learned with columns of the objects' own table beside the points "
+                f"({', '.join(self.beside)}): give the table of these objects that has them, --labels FILE; in Python "
+                f"from_table(points, objects=table, columns={list(self.beside)!r})."
+            )
+        return with_objects(
+            found,
+            self.objects if table is None else table,
+            self.beside,
+            self.columns.get("object"),
+            part=True,
+        )
 
     def pairs_in(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return what was said about pairs, as far as a table has such columns; a value that it lacks is missed elsewhere."""
@@ -161,6 +192,7 @@ class Layout:
         missing: tuple[float, ...] = (),
         errors: str | None = None,
         period: str = "",
+        objects: str = "",
     ) -> Layout:
         """Return the layout with what is said about a new table, where it is named otherwise than the training was."""
         preparation = {**self.preparation, "period": period} if period else dict(self.preparation)
@@ -171,6 +203,7 @@ class Layout:
             missing=(*self.missing, *missing),
             errors=errors or self.errors,
             preparation=preparation,
+            objects=objects or self.objects,
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -43,11 +43,8 @@ def as_fluxes(objects: Measurements, zero_point: float | FloatArray = 25.0) -> M
         raise ValueError("magnitudes with a covariance do not turn into fluxes: give `sigma`.")
     seen = objects.observed
     flux, sigma = to_flux(np.where(seen, objects.values, 0.0), np.where(seen, objects.sigma, 0.0), zero_point)
-    return Measurements(
-        np.where(seen, flux, np.nan),
-        np.where(seen, sigma, np.inf) if objects.has_errors else None,
-        at=objects.at,
-        band=objects.band,
+    return objects.replaced(
+        np.where(seen, flux, np.nan), np.where(seen, sigma, np.inf) if objects.has_errors else None
     )
 
 
@@ -66,9 +63,6 @@ def as_magnitudes(objects: Measurements, zero_point: float | FloatArray = 25.0) 
     magnitude, sigma = to_magnitude(
         np.where(seen, objects.values, 1.0), np.where(seen, objects.sigma, 0.0), zero_point
     )
-    return Measurements(
-        np.where(seen, magnitude, np.nan),
-        np.where(seen, sigma, np.inf) if objects.has_errors else None,
-        at=objects.at,
-        band=objects.band,
+    return objects.replaced(
+        np.where(seen, magnitude, np.nan), np.where(seen, sigma, np.inf) if objects.has_errors else None
     )

@@ -206,10 +206,68 @@ class Measurements:
         """Return the points alone."""
         return self._carrying({})
 
-    def _carrying(self, columns: Mapping[str, Column]) -> Measurements:
-        made = Measurements._trusted(
-            self.values, self.sigma, self.covariance, self.at, self.has_errors, self.band, self.counted
+    def replaced(
+        self, values: Any, sigma: Any = None, *, covariance: Any = None, at: Any = None
+    ) -> Measurements:
+        """Return the same objects with other values at their points, and with all that stands beside them.
+
+        What is not given stays: errors or exposure, coordinates, bands, columns. Whoever makes objects out of objects point by
+        point does it here, so that nothing is lost on the way.
+
+        Parameters
+        ----------
+        values : (n, m) array-like
+        sigma, covariance : array-like, optional
+            New errors, as of the class; refused for counts with an exposure, which have none.
+        at : array-like, optional
+            New coordinates.
+
+        Examples
+        --------
+        >>> from badac import Measurements
+        >>> stars = Measurements([[1.0, 2.0]], 0.1).with_columns({"redshift": [0.2]})
+        >>> stars.replaced(10 * stars.values, 10 * stars.sigma)
+        Measurements(1 objects x 2 points, with sigma, beside them redshift)
+        """
+        same = sigma is None and covariance is None
+        if not same:
+            self.refuse_counts()
+        if same and self.covariance is not None:
+            covariance = self.covariance
+        elif same and self.has_errors:
+            sigma = self.sigma
+        made = Measurements(
+            values, sigma, covariance=covariance, at=self.at if at is None else at, band=self.band
         )
+        object.__setattr__(made, "counted", self.counted)
+        return made._carrying(self.columns)
+
+    def refuse_counts(self) -> None:
+        """Refuse what is right for values with errors alone."""
+        if self.counted:
+            raise ValueError(
+                "counts with an exposure cannot be changed as values with errors can: what comes out are no counts. Give rates "
+                "with their errors, Measurements(counts / exposure, sigma=...)."
+            )
+
+    def _changed(self, **arrays: Any) -> Measurements:
+        """Return the same objects with some of their arrays changed, which keep the promises of the class, unchecked."""
+        own = {
+            "values": self.values,
+            "sigma": self.sigma,
+            "covariance": self.covariance,
+            "at": self.at,
+            "has_errors": self.has_errors,
+            "band": self.band,
+            "counted": self.counted,
+        }
+        made = Measurements._trusted(**{**own, **arrays})
+        if self.columns:
+            made.__dict__["_columns"] = dict(self.columns)
+        return made
+
+    def _carrying(self, columns: Mapping[str, Column]) -> Measurements:
+        made = self._changed()
         made.__dict__["_columns"] = dict(columns)
         return made
 
@@ -303,7 +361,7 @@ class Measurements:
         )._carrying(self.columns)
 
     def with_sigma(self, sigma: FloatArray) -> Measurements:
-        """Return the same values with other standard deviations (n, m); a covariance is dropped."""
+        """Return the same values with other standard deviations (n, m), in place of a covariance or an exposure."""
         changed = Measurements(
             self.values, np.where(self.observed, sigma, np.inf), at=self.at, band=self.band
         )
@@ -434,6 +492,7 @@ def _padded_alike(parts: Sequence[Measurements]) -> list[Measurements]:
                 np.pad(part.at, extra, constant_values=np.nan),
                 part.has_errors,
                 band,
+                part.counted,
             )._carrying(part.columns)
         )
     return out

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from badac.data.catalogue import Catalogue
+from badac.data.catalogue import Catalogue, name_key
 from badac.data.cells import numbers
 from badac.data.columns import find
 from badac.data.files import read_frame
@@ -26,7 +26,12 @@ from badac.data.wide import checked_names
 
 
 def with_objects(
-    catalogue: Catalogue, objects: Any, columns: Sequence[str], of_object: str | None = None
+    catalogue: Catalogue,
+    objects: Any,
+    columns: Sequence[str],
+    of_object: str | None = None,
+    *,
+    part: bool = False,
 ) -> Catalogue:
     """Return the catalogue with columns of a second table beside its objects.
 
@@ -39,6 +44,8 @@ def with_objects(
         Names in that table; at least one.
     of_object : str, optional
         The table's column of names; found if not given.
+    part : bool
+        Whether these are some of the objects only, so that the table may name none of them.
     """
     table: Any = objects if isinstance(objects, str | os.PathLike) else as_frame(objects)
     if not hasattr(table, "columns"):
@@ -58,13 +65,13 @@ def with_objects(
             f"the table of the objects needs a column with their names: there is none among {', '.join(names)}. "
             "Name it: columns of roles, or rename it to object_id."
         )
-    given = [str(name) for name in names_of(table[key]).tolist()]
+    given = [name_key(name) for name in names_of(table[key]).tolist()]
     place = {name: row for row, name in enumerate(given)}
     if len(place) < len(given):
         twice = next(name for name in given if given.count(name) > 1)
         raise ValueError(f"the table of the objects must have one row per object: {twice} has several.")
-    row = np.array([place.get(str(name), -1) for name in catalogue.ids.tolist()], dtype=np.int64)
-    if (row < 0).all():
+    row = np.array([place.get(name_key(name), -1) for name in catalogue.ids.tolist()], dtype=np.int64)
+    if (row < 0).all() and not part:
         raise ValueError(
             f"no object of the curves is in the table of the objects by its name ({key!r}): got {given[:1]} there and "
             f"{[str(name) for name in catalogue.ids[:1].tolist()]} here."
@@ -89,4 +96,5 @@ def with_objects(
     said = ", ".join(f"{name} +- {pairs[name].error}" if name in pairs else name for name in wanted)
     recognised = f"{catalogue.recognised}; beside the points: {said}"
     joined = catalogue.objects.with_columns(beside)
-    return replace(catalogue, objects=joined, losses=losses, recognised=recognised)
+    read_as = {**catalogue.read_as, "beside": tuple(wanted)}
+    return replace(catalogue, objects=joined, losses=losses, recognised=recognised, read_as=read_as)

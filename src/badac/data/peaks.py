@@ -89,6 +89,8 @@ def align_at_peak(
             "peaks = find_peaks(objects, band); objects[peaks.value > 0]."
         )
     assert objects.at is not None
+    if scale:
+        objects.refuse_counts()
     unit = found.value[:, None] if scale else np.ones((objects.n_objects, 1))
     covariance = objects.covariance
     if covariance is not None and scale:
@@ -96,12 +98,10 @@ def align_at_peak(
     taken = {"peak_time": (found.time, 0.0 if found.time_sigma is None else found.time_sigma)}
     if scale:
         taken["peak_value"] = (found.value, 0.0 if found.value_sigma is None else found.value_sigma)
-    aligned = Measurements._trusted(
-        objects.values / unit,
-        objects.sigma / unit,
-        covariance,
-        np.broadcast_to(objects.at, objects.shape) - found.time[:, None],
-        objects.has_errors,
-        objects.band,
+    aligned = objects._changed(
+        values=objects.values / unit,
+        sigma=objects.sigma / unit,
+        covariance=covariance,
+        at=np.broadcast_to(objects.at, objects.shape) - found.time[:, None],
     )
-    return aligned.with_columns({**objects.columns, **taken})
+    return aligned.with_columns(taken)

@@ -47,10 +47,8 @@ def in_units(objects: Measurements, unit: float | FloatArray) -> Measurements:
     values = objects.values / unit
     if objects.covariance is not None:
         covariance = objects.covariance / unit / np.atleast_1d(unit)[:, None]
-        found = Measurements(values, covariance=covariance, at=objects.at, band=objects.band)
-        return found.with_columns(objects.columns)
-    sigma = objects.sigma / unit if objects.has_errors else None
-    return Measurements(values, sigma, at=objects.at, band=objects.band).with_columns(objects.columns)
+        return objects.replaced(values, covariance=covariance)
+    return objects.replaced(values, objects.sigma / unit if objects.has_errors else None)
 
 
 def reach_of(size: float) -> float:
@@ -69,10 +67,9 @@ def within(objects: Measurements, reach: float) -> Measurements:
     if max(largest(objects.values), -smallest(objects.values), widest) <= reach:
         return objects
     values = np.clip(objects.values, -reach, reach)
-    if objects.covariance is not None:
-        return Measurements(values, covariance=objects.covariance, at=objects.at, band=objects.band)
-    sigma = np.where(objects.observed, np.minimum(objects.sigma, reach), np.inf)
-    return Measurements(values, sigma if objects.has_errors else None, at=objects.at, band=objects.band)
+    if objects.covariance is not None or objects.counted or not objects.has_errors:
+        return objects.replaced(values)
+    return objects.replaced(values, np.where(objects.observed, np.minimum(objects.sigma, reach), np.inf))
 
 
 def log_jacobian(objects: Measurements, unit: float | FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import Any
 
 from badac.data import Catalogue, Layout
 from badac.data.columns import recognise
-from badac.data.files import kind_of, read_batches
+from badac.data.files import kind_of, read_batches, read_frame
 from badac.data.rows import is_numbered
 
 _ROWS, _LONG_ROWS = 10_000, 200_000
@@ -36,15 +36,17 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
     """
     rows = n_rows or (_LONG_ROWS if layout.form == "long" else _ROWS)
     named_by_hand = layout.columns.get("object")
-    frames = read_batches(path, rows, text=[named_by_hand] if named_by_hand else [])
+    text = [named_by_hand] if named_by_hand else []
+    frames = read_batches(path, rows, text=text)
     if layout.form == "long":
         frames = _whole_objects(frames, layout, Path(path).name)
+    objects = read_frame(layout.objects, text=text) if layout.beside and layout.objects else None
     start, named = 0, True
     for frame in frames:
         if not len(frame):
             continue
         with about_file(Path(path).name):
-            found = layout.read(frame)
+            found = layout.read(frame, objects=objects)
         if start == 0:
             named = not is_numbered(found.ids)
         if not named:

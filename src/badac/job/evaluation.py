@@ -124,10 +124,11 @@ def on_labelled(
         Told the number of objects judged, and what deserves a word, such as objects that were in the training.
     """
     record, layout = Record.of(model), options.over(layout_of(model))
-    frame = read_frame(path, text=[name for name in (layout.columns.get("object"),) if name])
+    text = [name for name in (layout.columns.get("object"),) if name]
+    frame = read_frame(path, text=text)
     names = [str(name) for name in frame.columns]
     if options.labels:
-        found = layout.read(frame, options.label, read_frame(options.labels))
+        found = layout.read(frame, options.label, read_frame(options.labels, text=text))
     else:
         wanted = options.label or (record.label if record is not None and record.label in names else None)
         found = layout.read(frame, label_column(names, wanted, Path(path).name))

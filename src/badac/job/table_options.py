@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from badac.data import Conventions, Layout, Preparation
@@ -20,11 +21,12 @@ class TableOptions:
     label : str, optional
         Column of the labels, in the table or in that of the labels.
     labels : str
-        File with a row per object: its name and its label.
+        File with a row per object: its name and its label, and what stands beside its curve.
     columns : mapping from role to column
         For columns with unusual names: object, and for long tables time, band, value, error.
     features : tuple of str
-        Value columns to use, stars for any letters; by default all that have errors.
+        Value columns to use, stars for any letters; by default all that have errors. Of curves: columns of the file `labels`
+        that stand beside them.
     conventions : Conventions
         Pairs, missing values, what the errors hold.
     preparation : Preparation
@@ -54,6 +56,7 @@ class TableOptions:
             missing=said.missing,
             errors=said.errors if said.errors != "sigma" else None,
             period=self.preparation.period if kept.get("fold") or kept.get("period") else "",
+            objects=str(Path(self.labels).resolve()) if layout.beside and self.labels else "",
         )
 
 

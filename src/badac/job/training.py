@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ import numpy.typing as npt
 from badac.data import Catalogue, Layout, from_table, hint, pair_columns
 from badac.data.columns import SYNONYMS, find
 from badac.data.files import read_frame
+from badac.data.objects_table import with_objects
 from badac.data.reading import looks_long
 from badac.data.vectors import vector_columns
 from badac.job.batches import about_file
-from badac.job.table_options import TableOptions
+from badac.job.table_options import TableOptions, chosen_columns
 
 # More different labels than this share of the objects, and they are names rather than classes.
 _NAMES_NOT_CLASSES = 0.5
@@ -98,17 +99,25 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
     named = [name for role, name in options.columns.items() if role == "object"]
     frame = read_frame(path, text=named)
     names = [str(name) for name in frame.columns]
-    said = options.reading(names)
-    if options.features and (looks_long(frame, options.columns) or vector_columns(frame)):
+    curves = looks_long(frame, options.columns) or bool(vector_columns(frame))
+    if options.features and curves and not options.labels:
         raise ValueError(
-            f"--columns chooses features of a wide table, one row an object with single values: {source} has curves. Leave it "
-            "out; --column value=NAME says which quantity is meant."
+            f"--columns chooses features of a wide table, one row an object with single values, and {source} has curves: "
+            "beside curves stand columns of a table of the objects, --labels FILE. --column value=NAME says which quantity is "
+            "meant."
         )
+    said = (replace(options, features=()) if curves else options).reading(names)
     _check_features(said.get("features", ()), names, options)
     if options.labels:
         of_label = options.label or ""
+        others = read_frame(options.labels, text=named)
         with about_file(source):
-            found = from_table(frame, labels=read_frame(options.labels), **_with_label(said, options.label))
+            found = from_table(frame, labels=others, **_with_label(said, options.label))
+        if options.features and curves:
+            with about_file(Path(options.labels).name):
+                found = with_objects(
+                    found, others, beside_columns(others, options), options.columns.get("object")
+                )
         of_label = of_label or f"the label of {Path(options.labels).name}"
     else:
         of_label = label_column(names, options.label, source)
@@ -122,6 +131,23 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
     )
     _check_classes(training)
     return training
+
+
+def beside_columns(table: Any, options: TableOptions) -> tuple[str, ...]:
+    """Return the columns of the objects' table that --columns names: neither names, nor labels, nor errors of others."""
+    names = [str(name) for name in table.columns]
+    roles = {
+        options.columns.get("object") or find(names, "object"): "the names of the objects",
+        options.label or find(names, "label"): "the labels",
+    }
+    for name in options.features:
+        if name in roles:
+            raise ValueError(
+                f"the column {name!r} (--columns) holds {roles[name]}: it says nothing that new objects have."
+            )
+    errors = {one.error for one in pair_columns(names).pairs} - set(options.features)
+    found = chosen_columns(options.features, names)
+    return tuple(name for name in found if name not in roles and name not in errors)
 
 
 def _with_label(said: dict[str, Any], label: str | None) -> dict[str, Any]:

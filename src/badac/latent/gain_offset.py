@@ -50,16 +50,14 @@ class GainOffset(NamedTuple):
 
 def corrected(objects: Measurements, gain: FloatArray, offset: FloatArray) -> Measurements:
     """Return the objects with their offsets (n,) subtracted and their gains (n,) divided out, errors included."""
+    objects.refuse_counts()
     covariance = objects.covariance
     if covariance is not None:
         covariance = covariance / gain[:, None, None] ** 2
-    return Measurements._trusted(
-        (objects.values - offset[:, None]) / gain[:, None],
-        objects.sigma / gain[:, None],
-        covariance,
-        objects.at,
-        objects.has_errors,
-        objects.band,
+    return objects._changed(
+        values=(objects.values - offset[:, None]) / gain[:, None],
+        sigma=objects.sigma / gain[:, None],
+        covariance=covariance,
     )
 
 

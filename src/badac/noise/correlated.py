@@ -138,6 +138,7 @@ def same_errors(objects: Measurements) -> list[IntArray]:
 
 def add_covariance(side: Measurements, covariance: FloatArray) -> Measurements:
     """Return the same values with `covariance` (m, m) added to their errors; shared as long as the errors are."""
+    side.refuse_counts()
     if side.covariance is not None:
         full = side.covariance + covariance
     else:
@@ -150,7 +151,7 @@ def add_covariance(side: Measurements, covariance: FloatArray) -> Measurements:
             full = full[0]
     sigma = np.sqrt(np.diagonal(full, axis1=-2, axis2=-1))
     sigma = np.where(side.observed, np.broadcast_to(sigma, side.shape), np.inf)
-    return Measurements._trusted(side.values, sigma, full, side.at, True)
+    return side._changed(sigma=sigma, covariance=full, has_errors=True)
 
 
 def draw_correlated(truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:

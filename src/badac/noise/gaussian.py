@@ -131,10 +131,9 @@ def with_one_width(side: Measurements, noise: Noise) -> Measurements:
     factor = float(noise.gaussian_scales()[1][0])
     if factor == 1.0:
         return side
+    side.refuse_counts()
     covariance = None if side.covariance is None else factor**2 * side.covariance
-    return Measurements._trusted(
-        side.values, factor * side.sigma, covariance, side.at, side.has_errors, side.band
-    )
+    return side._changed(sigma=factor * side.sigma, covariance=covariance)
 
 
 def pairs_of(objects: Measurements, curves: Measurements) -> Pairs:

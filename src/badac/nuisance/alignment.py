@@ -89,4 +89,4 @@ def with_error(members: Measurements, template: Template, at: FloatArray, error:
     # A missing point needs some variance, and any will do.
     variance = np.where(members.observed, members.sigma, template.width) ** 2
     covariance = along[:, :, None] * along[:, None, :] + variance[:, :, None] * np.eye(len(at))
-    return Measurements(members.values, covariance=covariance, at=members.at)
+    return members.replaced(members.values, covariance=covariance)

@@ -182,7 +182,4 @@ def moved_log_evidence(model: ClassModel, objects: Measurements, by: float, n_th
             return moved.log_evidence(objects, n_threads=n_threads)
     at = coordinates(objects) if objects.own_points else objects.at
     assert at is not None
-    earlier = Measurements._trusted(
-        objects.values, objects.sigma, objects.covariance, at - by, objects.has_errors, objects.band
-    )
-    return model.log_evidence(earlier, n_threads=n_threads)
+    return model.log_evidence(objects._changed(at=at - by), n_threads=n_threads)

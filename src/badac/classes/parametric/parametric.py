@@ -286,5 +286,5 @@ def with_scatter(objects: Measurements, sigma_star: float) -> Measurements:
     """Return the objects with the intra-class standard deviation added to their errors."""
     if objects.covariance is not None:
         full = objects.covariance + sigma_star**2 * np.eye(objects.n_points)
-        return Measurements(objects.values, covariance=full, at=objects.at, band=objects.band)
-    return Measurements(objects.values, np.hypot(objects.sigma, sigma_star), at=objects.at, band=objects.band)
+        return objects.replaced(objects.values, covariance=full)
+    return objects.replaced(objects.values, np.hypot(objects.sigma, sigma_star))

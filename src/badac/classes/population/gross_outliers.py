@@ -48,11 +48,7 @@ def without(members: Measurements, outliers: BoolArray | None) -> Measurements:
     """Return the members with their gross outliers missing."""
     if outliers is None:
         return members
-    values = np.where(outliers, np.nan, members.values)
-    if members.covariance is not None:
-        return Measurements(values, covariance=members.covariance, at=members.at, band=members.band)
-    sigma = members.sigma if members.has_errors else None
-    return Measurements(values, sigma, at=members.at, band=members.band)
+    return members.replaced(np.where(outliers, np.nan, members.values))
 
 
 def _middle(members: Measurements) -> tuple[FloatArray, FloatArray]:
