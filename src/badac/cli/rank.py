@@ -132,12 +132,12 @@ def rank(
         _check_there(new, folder_too=on_cluster)
         if on_error is OnErrorChoice.report and not on_cluster:
             raise typer.BadParameter("--on-error report needs --workers or --scheduler.")
+        from badac.job.record import layout_of
+
         if is_model(model):
             with step(f"Loading {model.name}"):
                 fitted = load_model(model)
             fitted.n_jobs = jobs
-            from badac.job.record import layout_of
-
             used = {"labels"} if layout_of(fitted).beside else set()
             say_what_is_not_used(context, *(name for name in TRAINING_OPTIONS if name not in used))
         else:
@@ -147,7 +147,6 @@ def rank(
             settings = Settings(class_model, noise, anomaly_prior, seed, folds, diagnose)
             fitted = learn(training, settings, n_jobs=jobs, step=step)
         from badac.job import RankOptions, output_folder, rank_file, rows_in, write_results
-        from badac.job.record import layout_of
 
         layout = table.over(layout_of(fitted))
         options = RankOptions(layout, fdr, batch, show, command, on_error.value)
@@ -179,7 +178,8 @@ def rank(
             warn(line)
         if not as_json:
             inform(f"Ranking: {output / f'ranking.{form.suffix}'}\nReport: {output / 'report.html'}")
-            inform(f"Next: badac explain {output} --rank 1")
+            beside = f" --labels {table.labels}" if layout.beside else ""
+            inform(f"Next: badac explain {output} --rank 1{beside}")
 
 
 def _show(found: Found) -> None:
