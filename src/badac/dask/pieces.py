@@ -64,7 +64,8 @@ class Piece:
             groups = list(self.groups) or None
             for batch in file.iter_batches(batch_size=n_rows or _ROWS_PER_BATCH, row_groups=groups):
                 frame = batch.to_pandas()
-                frame.index = np.arange(start, start + len(frame))
+                # A range is a numbering; any other index would be a column to carry along.
+                frame.index = range(start, start + len(frame))
                 start += len(frame)
                 if len(frame):
                     yield frame, _numbered(layout.read(frame), frame)
