@@ -28,14 +28,18 @@ from badac.judge import FittedModel, Judgement
 from badac.posterior import log_total
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
-# Objects that are compared, of either side: medians to a few per cent.
+MOST = 2000
+"""New objects that are compared: shares to one per cent, whatever the size of the table."""
+# Objects of either side whose error bars are compared: medians to a few per cent.
 _MOST, _MOST_WITH_OWN_POINTS = 500, 60
 _FEWEST = 20
 # Below these nothing is said: they change p-values by less than a pool of a few hundred leaves open.
 _OUTSIDE, _ERROR_FACTOR, _SHIFT, _SPREAD, _GAPS = 0.05, 1.15, 0.35, 1.5, 0.1
 _BULK, _BULK_SHIFT, _LEAST_KNOWN = 0.2, 0.05, 0.5
 _SURE = 4.0  # standard errors
+_ROWS_AT_A_TIME = 1_000_000
 _FACTORS = np.exp(np.linspace(-1.6, 1.6, 17))
 
 
@@ -74,8 +78,8 @@ class Comparison:
     ----------
     differences : tuple of Difference
         Empty if none was found.
-    pvalue : (n,)
-        Of the new objects: `histogram` draws them.
+    pvalue : (s,)
+        Of the new objects that were compared, at most 2,000 of them: `histogram` draws them.
     error_scale : float or None
         Factor on the error bars of the new objects under which their bulk is like the training's; None where it cannot be told.
     known_share : float
@@ -119,29 +123,30 @@ class Comparison:
         return "\n".join(f"{one.what}: {one.words}" for one in self.differences)
 
 
-def compare(judged: Judgement, training: Measurements | None = None) -> Comparison:
+def compare(judged: Judgement, rows: IntArray | None = None) -> Comparison:
     """Compare new objects with the training's.
 
     Parameters
     ----------
     judged : Judgement
         The new objects (n, m), of a model whose p-values were made ready.
-    training : Measurements, optional
-        Training objects in the units of the model; those of the model if not given.
+    rows : (s,) int, optional
+        Of those that are compared; `some_rows` of all if not given. A table that is read in batches keeps just these.
     """
-    model, objects = judged.model, judged.objects
-    pvalue = judged.pvalue
-    known = model.in_units(model.training) if training is None else training
+    chosen = some_rows(len(judged.objects)) if rows is None else rows
+    model, objects = judged.model, judged.objects[chosen]
+    pvalue = judged.pvalue[chosen]
+    known = model.in_units(model.training)
     known_share = float(min(2.0 * (pvalue > 0.5).mean(), 1.0)) if len(pvalue) else 1.0
     if len(objects) < _FEWEST or len(known) < _FEWEST:
         return Comparison((), pvalue, None, known_share)
     most = _MOST_WITH_OWN_POINTS if objects.own_points else _MOST
-    new, old = _some(objects, most), _some(known, most)
+    new, old = objects[:most], _some(known, most)
     scale, factor = _error_factor(model, old, new)
     found = [
         *_noise_levels(model, known, objects),
         *_error_bars(scale, factor),
-        *(() if objects.own_points else _values(judged, known, model)),
+        *(() if objects.own_points else _values(judged, chosen, known)),
         *(() if objects.own_points else _gaps(known, objects)),
         *_bulk(pvalue, known_share, n_known=0 if model.pool is None else len(model.pool)),
     ]
@@ -221,20 +226,21 @@ def _error_bars(scale: float, sure: float | None) -> Iterator[Difference]:
     yield Difference("error bars", 1.0, scale, words, True)
 
 
-def _values(judged: Judgement, known: Measurements, model: FittedModel) -> Iterator[Difference]:
+def _values(judged: Judgement, chosen: IntArray, known: Measurements) -> Iterator[Difference]:
     """Shift and spread of the columns within the predicted classes."""
-    old = Judgement(model, _some(known, 4 * _MOST), judged.n_threads)
+    model, objects, predicted = judged.model, judged.objects[chosen], judged.predicted[chosen]
+    old = Judgement(model, _some(known, MOST), judged.n_threads)
     worst_shift, worst_spread = (0.0, 0), (1.0, 0)
     for number in range(len(model.classes)):
         before = old.objects.values[old.predicted == number]
-        after = judged.objects.values[judged.predicted == number]
+        after = objects.values[predicted == number]
         for column in range(before.shape[1]):
             first, second = (part[:, column][~np.isnan(part[:, column])] for part in (before, after))
             if min(first.size, second.size) < _FEWEST:
                 continue
             # As wide as the training's with the noise of the new objects in place of its own.
             own = max(_mad(first) ** 2 - _noise(old.objects, column), 0.0)
-            spread = np.sqrt(own + _noise(judged.objects, column)) or model.scales.scale[column]
+            spread = np.sqrt(own + _noise(objects, column)) or model.scales.scale[column]
             shift = float(np.median(second) - np.median(first)) / spread
             ratio = max(_mad(second), 1e-300) / spread
             error = 1.2533 * np.sqrt(1.0 / first.size + 1.0 / second.size)
@@ -298,10 +304,30 @@ def _bulk(pvalue: FloatArray, known_share: float, n_known: int) -> Iterator[Diff
         yield Difference("p-values", expected, mean, words + more, stranger)
 
 
+def turn_of(rows: IntArray) -> FloatArray:
+    """Return (n,) in [0, 1): the order in which rows are compared, lowest first: like random numbers, fixed by the row.
+
+    So the same objects are compared however a table is cut into batches or partitions (the mixer is that of SplitMix64, Steele
+    et al. 2014).
+    """
+    z = (np.asarray(rows, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray((z ^ (z >> np.uint64(31))) >> np.uint64(11), dtype=np.float64) * 2.0**-53
+
+
+def some_rows(n: int, most: int = MOST) -> IntArray:
+    """Return at most so many of n rows, those whose turn is first, in that order."""
+    kept = np.empty(0, dtype=np.int64)
+    for start in range(0, n, _ROWS_AT_A_TIME):
+        rows = np.concatenate([kept, np.arange(start, min(start + _ROWS_AT_A_TIME, n))])
+        kept = rows[np.argsort(turn_of(rows), kind="stable")[:most]]
+    return kept
+
+
 def _some(objects: Measurements, most: int) -> Measurements:
     """Return at most so many objects, always the same ones."""
-    n = len(objects)
-    return objects if n <= most else objects[np.sort(np.random.default_rng(0).permutation(n)[:most])]
+    return objects if len(objects) <= most else objects[some_rows(len(objects), most)]
 
 
 def _noise(objects: Measurements, column: int) -> float:

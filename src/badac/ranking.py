@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.calibration.discoveries import (
-    discoveries,
-    expected_false_alarms,
-    false_share_bound,
-    why_empty,
-)
+from badac.calibration.discoveries import discoveries
 from badac.calibration.pool import Pool
+from badac.calibration.promise import ListCounts, promise_of
 from badac.verdicts import FloatArray, Verdicts
 
 IntArray = npt.NDArray[np.int64]
@@ -72,16 +68,14 @@ class Ranking:
         """
         pvalue = self.verdicts["pvalue"]
         found = discoveries(pvalue, fdr)
-        n, expected, bound, why = int(found.sum()), expected_false_alarms(pvalue, found), None, doubts
-        if doubts:
-            expected, bound = float("nan"), 1.0
-        elif pool is not None:
-            last = float(pvalue[found].max()) if n else 0.0
-            bound = false_share_bound(pool, len(pvalue), n, last)
-            if not n:
-                smallest = float(pvalue.min()) if len(pvalue) else 1.0
-                why = why_empty(len(pvalue), smallest, int((pvalue == smallest).sum()), len(pool), fdr)
-        listed = replace(self, fdr=fdr, expected_false_alarms=expected, false_share_bound=bound, why=why)
+        promise = promise_of(ListCounts.of(pvalue, found), fdr, pool, doubts)
+        listed = replace(
+            self,
+            fdr=fdr,
+            expected_false_alarms=promise.expected_false_alarms,
+            false_share_bound=promise.false_share_bound,
+            why=promise.why,
+        )
         return listed.take(np.flatnonzero(found))
 
     def take(self, rows: Any) -> Ranking:

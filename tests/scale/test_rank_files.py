@@ -58,7 +58,10 @@ def same(found: Any, expected: Any) -> None:
             getattr(found.ranking, name), getattr(expected.ranking, name), rtol=1e-6, err_msg=name
         )
     assert (found.n_discoveries, found.counts) == (expected.n_discoveries, expected.counts)
-    assert found.expected_false_alarms == pytest.approx(expected.expected_false_alarms)
+    assert found.expected_false_alarms == pytest.approx(expected.expected_false_alarms, nan_ok=True)
+    assert (found.false_share_bound, found.why) == (expected.false_share_bound, expected.why)
+    np.testing.assert_allclose(found.comparison.pvalue, expected.comparison.pvalue)
+    assert found.comparison.differences == expected.comparison.differences
     np.testing.assert_array_equal(found.shown.ids, expected.shown.ids)
     np.testing.assert_array_equal(found.shown.objects.values, expected.shown.objects.values)
 

@@ -190,6 +190,11 @@ def _show(found: Found) -> None:
 
     console = to_stdout()
     inform(f"{found.source}: {found.recognised}.")
+    if found.comparison is not None:
+        for one in found.comparison.differences:
+            warn(f"{one.what}: {one.words}")
+        if not found.comparison.differences:
+            inform(str(found.comparison))
     console.print(printable(headline(found)), highlight=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
     top = found.columns(stop=10)

@@ -17,8 +17,11 @@ from typing import Any
 
 import dask
 import numpy as np
+import numpy.typing as npt
 from dask import delayed
 
+from badac.calibration.promise import ListCounts, promise_of
+from badac.comparison import some_rows
 from badac.dask import reduction
 from badac.dask.parts import (
     BAD_ROWS,
@@ -34,13 +37,15 @@ from badac.dask.pieces import Piece, bad_rows, pieces
 from badac.data import Catalogue
 from badac.data.rows import names_of
 from badac.estimators import BADACClassifier
-from badac.job.ranking import Found, RankOptions
+from badac.job.ranking import Found, RankOptions, compared
 from badac.job.record import layout_of
 from badac.locks import locked
 from badac.partition import identity_of, lean
 from badac.ranking import Ranking
 from badac.verdicts import KIND, Verdicts
 from badac.writing import clause
+
+IntArray = npt.NDArray[np.int64]
 
 
 @contextmanager
@@ -165,16 +170,21 @@ def rank_files(
     said = [*redone, *([f"{rows} could not be used: see {BAD_ROWS}"] if n_bad else [])]
     if tally.n > len(top):
         said.append(f"the ranking holds the {len(top):,} strangest; all {tally.n:,} objects are in verdicts/")
+    comparison = compared(model, _objects_at(*_turns(judged), found, run, client))
+    promise = promise_of(_counts(tally, top, fdr), fdr, model.fitted_.pool, comparison.why)
     return Found(
         model=model,
         source=Path(path).name,
         recognised=next(part.recognised for part in judged if part.recognised),
         notes=(*said, *failed[:5], *notes)[:10],
         ranking=_ranking(top, model),
-        shown=_reread(top[: options.n_shown], found, run),
+        shown=_objects_at(*_strangest(top[: options.n_shown]), found, run, client),
         fdr=fdr,
         n_discoveries=tally.listed(fdr),
-        expected_false_alarms=tally.expected_false_alarms(fdr),
+        expected_false_alarms=promise.expected_false_alarms,
+        false_share_bound=promise.false_share_bound,
+        why=promise.why,
+        comparison=comparison,
         seconds=perf_counter() - start,
         command=options.command,
         n_judged=tally.n,
@@ -230,17 +240,48 @@ def _ranking(top: Any, model: BADACClassifier) -> Ranking:
     return Ranking(Verdicts(model.classes_, quantities, carried), np.arange(len(top)))
 
 
-def _reread(top: Any, found: list[Piece], run: Run) -> Catalogue:
-    """Fetch the strangest objects themselves from their files, in order."""
-    wanted = list(zip(top["piece"].tolist(), top["row"].tolist(), strict=True))
-    picked: dict[tuple[int, int], Catalogue] = {}
-    for number in sorted({number for number, _ in wanted}):
-        row = 0
-        for frame, batch in found[number].batches(run.layout, run.n_rows):
-            bad = bad_rows(frame, run.layout)
-            here = batch[np.setdiff1d(np.arange(len(batch)), list(bad))] if bad else batch
-            for which in range(len(here)):
-                if (number, row + which) in wanted:
-                    picked[number, row + which] = here[[which]]
-            row += len(here)
-    return Catalogue.together([picked[key] for key in wanted])
+def _counts(tally: reduction.Tally, top: Any, fdr: float) -> ListCounts:
+    """What the promise of the list is made of; `top` are the strangest of all objects."""
+    pvalue = top["pvalue"].to_numpy()
+    smallest = float(pvalue.min())
+    last = max(tally.cut_off(fdr), 0.0)
+    return ListCounts(tally.n, tally.listed(fdr), last, smallest, int((pvalue == smallest).sum()))
+
+
+def _strangest(top: Any) -> tuple[IntArray, IntArray]:
+    """Piece and row of the strangest objects (n,), in order."""
+    return top["piece"].to_numpy(), top["row"].to_numpy()
+
+
+def _turns(judged: list[Part]) -> tuple[IntArray, IntArray]:
+    """Piece and row of the objects that are compared with the training's (s,): those of one process, in the same order."""
+    ends = np.cumsum([part.n_objects for part in judged])
+    rows = some_rows(int(ends[-1]))
+    which = np.searchsorted(ends, rows, side="right")
+    begins = np.concatenate([[0], ends[:-1]])
+    return np.array([part.number for part in judged])[which], rows - begins[which]
+
+
+def _objects_at(piece: IntArray, row: IntArray, found: list[Piece], run: Run, client: Any) -> Catalogue:
+    """Fetch objects themselves from their files, by piece and row (n,), in this order."""
+    fetch = delayed(_rows_of, pure=False)
+    wanted = np.unique(piece)
+    parts = client.gather(
+        client.compute([fetch(found[number], run, np.sort(row[piece == number])) for number in wanted])
+    )
+    order = np.lexsort((row, piece))
+    return Catalogue.together(parts)[np.argsort(order)]
+
+
+def _rows_of(piece: Piece, run: Run, rows: IntArray) -> Catalogue:
+    """Read some objects of a piece; `rows` count those that can be used, and rise."""
+    picked: list[Catalogue] = []
+    start = 0
+    for frame, batch in piece.batches(run.layout, run.n_rows):
+        bad = bad_rows(frame, run.layout)
+        here = batch[np.setdiff1d(np.arange(len(batch)), list(bad))] if bad else batch
+        inside = rows[(rows >= start) & (rows < start + len(here))] - start
+        if inside.size:
+            picked.append(here[inside])
+        start += len(here)
+    return Catalogue.together(picked)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.calibration.discoveries import discoveries, expected_false_alarms
+from badac.comparison import MOST, Comparison, compare, turn_of
 from badac.data import Catalogue, Layout, write_table
 from badac.data.losses import counted, some
 from badac.data.spreadsheets import safe_frame, said
@@ -89,6 +89,7 @@ class Found:
     n_discoveries : int
         Objects that can be told from the known classes at that share.
     expected_false_alarms : float
+        NaN where nothing can be promised.
     seconds : float
     command : str
     n_judged : int or None
@@ -97,6 +98,12 @@ class Found:
         How many of those were called what.
     parts : str
         Folder with the verdicts of all of them, a file for each part of the data.
+    false_share_bound : float or None
+        Share of false alarms that the list does not exceed, at 90 % confidence; 1 where nothing can be promised.
+    why : str
+        Why the list is empty, or why nothing can be promised of it.
+    comparison : Comparison or None
+        How the objects differ from the training's.
     """
 
     model: BADACClassifier
@@ -113,6 +120,9 @@ class Found:
     n_judged: int | None = None
     called: dict[str, int] | None = None
     parts: str = ""
+    false_share_bound: float | None = None
+    why: str = ""
+    comparison: Comparison | None = None
 
     @property
     def n_objects(self) -> int:
@@ -126,6 +136,14 @@ class Found:
             return self.called
         best = np.bincount(self.ranking.proba.argmax(axis=1), minlength=len(self.model.classes_))
         return {str(name): int(n) for name, n in zip(self.model.classes_.tolist(), best, strict=True)}
+
+    def without(self, rows: npt.NDArray[np.bool_], shown: npt.NDArray[np.bool_]) -> Found:
+        """Return it without some rows of the ranking (n,) and of the objects that are shown, the list made again."""
+        ranking = self.ranking.take(np.flatnonzero(~rows))
+        kept = self.shown[np.flatnonzero(~shown)]
+        return replace(
+            self, ranking=ranking, shown=kept, **list_of(self.model, ranking, self.fdr, self.comparison)
+        )
 
     def columns(self, start: int = 0, stop: int | None = None) -> dict[str, npt.NDArray[Any]]:
         """Return some rows of the ranking as the file has them: rank, object, probabilities, p-value, score, class ..."""
@@ -145,6 +163,9 @@ class Found:
             "fdr": self.fdr,
             "discoveries": self.n_discoveries,
             "expected_false_alarms": self.expected_false_alarms,
+            "false_share_bound": self.false_share_bound,
+            "why": self.why,
+            "compared": _said_of(self.comparison),
             "seconds": round(self.seconds, 3),
             "notes": list(self.notes),
             "strangest": [
@@ -152,6 +173,37 @@ class Found:
                 for row in zip(*(np.asarray(column).tolist() for column in top.values()), strict=True)
             ],
         }
+
+
+def list_of(
+    model: BADACClassifier, ranking: Ranking, fdr: float, comparison: Comparison | None
+) -> dict[str, Any]:
+    """Return what a `Found` says of its list: that of `badac.BADACClassifier.rank` with `fdr`."""
+    doubts = "" if comparison is None else comparison.why
+    listed = ranking.discoveries(fdr, model.fitted_.pool, doubts)
+    return {
+        "n_discoveries": len(listed),
+        "expected_false_alarms": listed.expected_false_alarms,
+        "false_share_bound": listed.false_share_bound,
+        "why": listed.why,
+    }
+
+
+def compared(model: BADACClassifier, some: Catalogue) -> Comparison:
+    """Compare objects that were kept for it, in the order of `badac.comparison.turn_of`, with the training's."""
+    return compare(model.judge(some.objects, pvalues=True), np.arange(len(some)))
+
+
+def _said_of(comparison: Comparison | None) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    return {
+        "n_compared": len(comparison.pvalue),
+        "known_share": comparison.known_share,
+        "error_scale": comparison.error_scale,
+        "promise_holds": comparison.promise_holds,
+        "differences": [asdict(one) for one in comparison.differences],
+    }
 
 
 def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
@@ -245,6 +297,8 @@ def rank_file(
     start = perf_counter()
     parts: list[Verdicts] = []
     kept: tuple[Catalogue, Any] | None = None
+    some_kept: tuple[Catalogue, Any] | None = None
+    n = 0
     recognised = ""
     notes: dict[str, None] = {}
     away: list[str] = []
@@ -255,11 +309,13 @@ def rank_file(
                 say(note)
         verdict = score_batch(model, batch)
         kept = strangest(kept, batch, verdict.score, options.n_shown)
+        some_kept = strangest(some_kept, batch, -turn_of(np.arange(n, n + len(batch))), MOST)
+        n += len(batch)
         parts.append(verdict)
         recognised = recognised or batch.recognised
         away += out_of_reach(model, batch)
         done(len(verdict))
-    assert kept is not None
+    assert kept is not None and some_kept is not None
     for note in said_of_out_of_reach(away, model):
         notes[note] = None
         say(note)
@@ -267,8 +323,7 @@ def rank_file(
     if len(parts) > 1 and (again := _more_than_once(ranking.ids)) and again not in notes:
         notes[again] = None
         say(again)
-    pvalue = ranking.verdicts["pvalue"]
-    listed = discoveries(pvalue, options.fdr)
+    comparison = compared(model, some_kept[0])
     return Found(
         model=model,
         source=Path(path).name,
@@ -277,10 +332,10 @@ def rank_file(
         ranking=ranking,
         shown=kept[0],
         fdr=options.fdr,
-        n_discoveries=int(listed.sum()),
-        expected_false_alarms=expected_false_alarms(pvalue, listed),
         seconds=perf_counter() - start,
         command=options.command,
+        comparison=comparison,
+        **list_of(model, ranking, options.fdr, comparison),
     )
 
 

@@ -24,6 +24,7 @@ from badac.plots import (
     ConfusionDisplay,
     DiagnosisDisplay,
     ObjectDisplay,
+    PValuesDisplay,
     RankingDisplay,
 )
 from badac.plots.page import Page
@@ -41,6 +42,7 @@ def report_page(found: Found, *, file: str = "ranking.parquet") -> Page:
     page.paragraph(headline(found), kind="lead")
     for note in _warnings(found, record):
         page.paragraph(note, kind="note")
+    _comparison(page, found)
     _strangest(page, found, file)
     _classes(page, found)
     if record is not None:
@@ -99,15 +101,25 @@ def headline(found: Found) -> str:
         f"{'es' if len(found.model.classes_) > 1 else ''}. {likely:,} {'is' if likely == 1 else 'are'} more probably "
         "something new than any of them"
     )
-    if found.n_discoveries:
+    return f"{said}{_of_the_list(found)}"
+
+
+def _of_the_list(found: Found) -> str:
+    """What the list promises, or why it does not."""
+    if found.comparison is not None and not found.comparison.promise_holds:
+        listed = f"; {found.n_discoveries:,} would be" if found.n_discoveries else ". None would be"
         return (
-            f"{said}; {found.n_discoveries:,} can be told from known objects by their p-values, of which at most about "
-            f"{found.expected_false_alarms:.1f} are false alarms."
+            f"{listed} on a list with {100 * found.fdr:g} % false alarms, but that share cannot be promised, since the new "
+            f"objects are not like the training's: {found.why}"
         )
-    finest = float(found.ranking.verdicts["pvalue"].min())
+    if not found.n_discoveries:
+        why = f": {found.why}" if found.why else "."
+        return f". No list with at most {100 * found.fdr:g} % false alarms{why}"
+    bound = found.false_share_bound
+    at_most = "" if bound is None else f" (at 90 % confidence, no more than {100 * bound:.0f} % of the list)"
     return (
-        f"{said}. No list with at most {100 * found.fdr:g} % false alarms: for that, {int(np.ceil(finest * n / found.fdr)):,} "
-        f"objects would have to share the smallest p-value, {finest:.2g}; more labelled objects make it finer."
+        f"; {found.n_discoveries:,} can be told from known objects by their p-values, of which at most about "
+        f"{found.expected_false_alarms:.1f} are false alarms{at_most}."
     )
 
 
@@ -119,6 +131,36 @@ def _warnings(found: Found, record: Record | None) -> list[str]:
         if record.noise is not None and record.noise.looks_like_variances:
             notes.insert(0, record.noise.advice)
     return list(dict.fromkeys(notes))
+
+
+def _comparison(page: Page, found: Found) -> None:
+    comparison = found.comparison
+    if comparison is None:
+        return
+    page.section("Are the new objects like the training's?")
+    if comparison.differences:
+        page.table(
+            "How they differ. A stated share of false alarms holds for objects like the training's only.",
+            ("What", "Training", "New", "List keeps its promise", "In words"),
+            [
+                [
+                    one.what,
+                    f"{one.training:.3g}",
+                    f"{one.new:.3g}",
+                    "no" if one.breaks_promise else "yes",
+                    f"{one.words[:1].upper()}{one.words[1:]}",
+                ]
+                for one in comparison.differences
+            ],
+        )
+    else:
+        page.paragraph(str(comparison))
+    page.figure(
+        PValuesDisplay.from_comparison(comparison).plot().figure_,  # type: ignore[arg-type]
+        f"P-values of {len(comparison.pvalue):,} new objects: flat where they are like the training's, with a peak at 0 where "
+        "there are anomalies.",
+        f"Histogram of p-values; {100 * comparison.known_share:.0f} % of the objects look like known ones.",
+    )
 
 
 def _strangest(page: Page, found: Found, file: str) -> None:

@@ -10,6 +10,7 @@ from badac.plots.diagnosis import DiagnosisDisplay
 from badac.plots.object import ClassBand, ObjectDisplay
 from badac.plots.objects import ObjectsDisplay
 from badac.plots.performance import CalibrationDisplay, ConfusionDisplay
+from badac.plots.pvalues import PValuesDisplay
 from badac.plots.ranking import RankingDisplay
 from badac.plots.style import PALETTE, new_axes, new_figure, save
 from badac.plots.subclasses import SubclassesDisplay
@@ -21,6 +22,7 @@ __all__ = [  # noqa: RUF022  (reading order)
     "CalibrationDisplay",
     "ConfusionDisplay",
     "RankingDisplay",
+    "PValuesDisplay",
     "DiagnosisDisplay",
     "SubclassesDisplay",
     "PALETTE",

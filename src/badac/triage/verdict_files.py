@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from badac.calibration.discoveries import discoveries, expected_false_alarms
 from badac.data import Catalogue
 from badac.data.files import read_frame
 from badac.job import Found, Training, batches
@@ -88,14 +87,4 @@ def without_dismissed(found: Found, verdicts: Path) -> tuple[Found, int]:
     gone = [name for name, (what, _) in said.items() if what in DISMISSED]
     keep = ~np.isin(np.asarray(found.ranking.ids).astype(str), gone)
     shown = ~np.isin(np.asarray(found.shown.ids).astype(str), gone)
-    ranking = found.ranking.take(np.flatnonzero(keep))
-    pvalue = ranking.verdicts["pvalue"]
-    listed = discoveries(pvalue, found.fdr)
-    made = replace(
-        found,
-        ranking=ranking,
-        shown=found.shown[np.flatnonzero(shown)],
-        n_discoveries=int(listed.sum()),
-        expected_false_alarms=expected_false_alarms(pvalue, listed),
-    )
-    return made, int((~keep).sum())
+    return found.without(~keep, ~shown), int((~keep).sum())
