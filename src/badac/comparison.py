@@ -69,6 +69,11 @@ class Difference:
     words: str
     breaks_promise: bool
 
+    @property
+    def sentence(self) -> str:
+        """The words with a capital letter."""
+        return f"{self.words[:1].upper()}{self.words[1:]}"
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -99,7 +104,7 @@ class Comparison:
     @property
     def why(self) -> str:
         """Why nothing can be promised, in words; empty if it can."""
-        return " ".join(one.words for one in self.differences if one.breaks_promise)
+        return " ".join(one.sentence for one in self.differences if one.breaks_promise)
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return the table: what, training, new, breaks_promise, words."""

@@ -107,10 +107,11 @@ def headline(found: Found) -> str:
 def _of_the_list(found: Found) -> str:
     """What the list promises, or why it does not."""
     if found.comparison is not None and not found.comparison.promise_holds:
+        breaks = dict.fromkeys(one.what for one in found.comparison.differences if one.breaks_promise)
         listed = f"; {found.n_discoveries:,} would be" if found.n_discoveries else ". None would be"
         return (
-            f"{listed} on a list with {100 * found.fdr:g} % false alarms, but that share cannot be promised, since the new "
-            f"objects are not like the training's: {found.why}"
+            f"{listed} on a list with {100 * found.fdr:g} % false alarms, but that share cannot be promised: the new objects "
+            f"are not like the training's ({', '.join(breaks)})."
         )
     if not found.n_discoveries:
         why = f": {found.why}" if found.why else "."
@@ -141,24 +142,20 @@ def _comparison(page: Page, found: Found) -> None:
     if comparison.differences:
         page.table(
             "How they differ. A stated share of false alarms holds for objects like the training's only.",
-            ("What", "Training", "New", "List keeps its promise", "In words"),
+            ("What", "Training", "New", "A list can keep its promise"),
             [
-                [
-                    one.what,
-                    f"{one.training:.3g}",
-                    f"{one.new:.3g}",
-                    "no" if one.breaks_promise else "yes",
-                    f"{one.words[:1].upper()}{one.words[1:]}",
-                ]
+                [one.what, f"{one.training:.3g}", f"{one.new:.3g}", "no" if one.breaks_promise else "yes"]
                 for one in comparison.differences
             ],
         )
+        for one in comparison.differences:
+            page.paragraph(one.sentence)
     else:
         page.paragraph(str(comparison))
     page.figure(
         PValuesDisplay.from_comparison(comparison).plot().figure_,  # type: ignore[arg-type]
         f"P-values of {len(comparison.pvalue):,} new objects: flat where they are like the training's, with a peak at 0 where "
-        "there are anomalies.",
+        "there are anomalies (cut where it is much higher).",
         f"Histogram of p-values; {100 * comparison.known_share:.0f} % of the objects look like known ones.",
     )
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
+# Anomalies hardly reach p-values above this (`badac.comparison`): the axis is made for the bulk, a higher peak is cut.
+_BULK = 0.2
+
 
 class Compared(Protocol):
     """What is drawn of a comparison (`badac.comparison.Comparison`)."""
@@ -74,7 +77,10 @@ class PValuesDisplay:
                 label=f"flat: like the training ({100 * self.known_share:.0f} %)",
             )
             ax.set_xlim(0.0, 1.0)
-            ax.set_ylim(0.0, 1.35 * max(float(np.max(self.density, initial=0.0)), self.known_share, 1e-9))
+            bulk = float(np.max(self.density[self.edges[1:] > _BULK], initial=self.known_share))
+            ax.set_ylim(
+                0.0, min(1.35 * max(float(np.max(self.density, initial=0.0)), 1.0), max(2.5 * bulk, 2.5))
+            )
             ax.set_xlabel("p-value")
             ax.set_ylabel("density")
         legend(ax, loc="upper right", borderaxespad=0.2)
