@@ -82,7 +82,7 @@ def table(results: dict[str, dict[str, float]]) -> str:
         cells.items(), key=lambda one: (one[0][0], one[0][1], int(one[0][2]))
     ):
         mean = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
-        error = float(np.std([row["false"] for row in rows])) / np.sqrt(len(rows))
+        error = float(np.std([row["false"] for row in rows], ddof=min(1, len(rows) - 1))) / np.sqrt(len(rows))
         over = sum(row["false"] > row["bound"] for row in rows)
         lines.append(
             f"| {setting} {number} | {int(n):,} | {len(rows)} | {mean['power']:.2f} / {mean['false']:.3f} ± {error:.3f} "
