@@ -73,3 +73,14 @@ def test_threads_and_blocks_change_nothing() -> None:
     together = learned.project_objects(new, n_threads=3)[0]
     np.testing.assert_array_equal(alone.shift, together.shift)
     np.testing.assert_array_equal(learned.project_objects(new[590:])[0].offset, alone.offset[590:])
+
+
+def test_members_far_from_the_start_of_a_fit_are_learned() -> None:
+    """A class that a fit starts far away from: its positions lie beyond the prior, and their spread stays positive."""
+    first = learner().learn(curves(30, 1), 2)
+    far, along = curves(2, 2), 60.0 * first.factors[..., 0]
+    one = learner()
+    # Members are 60 standard deviations from where the step starts.
+    here = replace(first, mean=first.mean - along)
+    again = one._step(here, one.sums(far, here))
+    assert np.isfinite(again.mean).all() and np.isfinite(again.factors).all()

@@ -239,8 +239,9 @@ class FactorLearner:
         if not r:
             return replace(here, mean=mean)
         centre = first.mean(axis=0)
-        # One member more at the prior: a latent space that few members span must not collapse.
-        spread = (second.sum(axis=0) + spread) / (n + 1.0) - pack(np.outer(centre, centre))
+        # One member more at the centre, with the prior's spread: a latent space that few members span must not collapse.
+        around = second.sum(axis=0) - n * pack(np.outer(centre, centre))
+        spread = (around + spread) / (n + 1.0)
         root = np.linalg.cholesky(unpack(spread))
         return replace(here, mean=mean + factors @ centre, factors=factors @ root)
 
