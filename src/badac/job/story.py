@@ -40,6 +40,8 @@ class Story:
         The kind of anomaly that explains the object best.
     log_bayes_factor : float or None
         None where the probability does not follow from it.
+    extrapolated : bool
+        Whether the p-value lies beyond what the number of known objects can tell.
     """
 
     label: str
@@ -48,6 +50,7 @@ class Story:
     pvalue: float | None
     hypothesis: str
     log_bayes_factor: float | None
+    extrapolated: bool = False
 
     @classmethod
     def of(cls, model: BADACClassifier, found: Mapping[str, Any]) -> Story:
@@ -60,6 +63,7 @@ class Story:
             None if found.get("pvalue") is None else float(found["pvalue"]),
             str(found["hypothesis"]),
             None if by_rank else float(found["log_bayes_factor"]),
+            str(found.get("pvalue_kind")) == "extrapolated",
         )
 
     @property
@@ -82,7 +86,8 @@ class Story:
     def _as_strange(self) -> str:
         if self.pvalue is None:
             return ""
-        return f"; {_share(self.pvalue)} known objects look as strange (p-value {self.pvalue:.2g})"
+        beyond = ", extrapolated" if self.extrapolated else ""
+        return f"; {_share(self.pvalue)} known objects look as strange (p-value {self.pvalue:.2g}{beyond})"
 
     def why(self, where: str) -> str:
         """What makes it strange, and where."""
