@@ -1,0 +1,83 @@
+"""The site: MyST pages, a numpydoc reference and a gallery, in the pydata theme. `make docs`; `make site` runs the gallery."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+project = "badac"
+author = "The badac developers"
+project_copyright = author
+# The version has one place; read, not imported, so that a page can be built before the core is compiled.
+version = release = re.search(r'__version__ = "(.+)"', (ROOT / "src/badac/__init__.py").read_text("utf-8"))[1]
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["gallery/**/*.ipynb", "gallery/**/*.zip"]
+templates_path = ["_templates"]
+default_role = (
+    "py:obj"  # `badac.noise.Gaussian` in a docstring is a link where there is such a page, else code
+)
+suppress_warnings = ["config.cache"]
+
+# Pages
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+# Reference: what docstrings say, a page a name. The list is docs/reference.md, which a test holds against `__all__`.
+autosummary_generate = True
+autosummary_imported_members = True
+autodoc_typehints = "none"  # numpydoc says the types, with their shapes
+autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# Gallery: scripts that make their own small data. Not run unless `make site` says so (-D plot_gallery=1).
+plot_gallery = "False"
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples/gallery"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"plot_.*\.py",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "within_subsection_order": "FileNameSortKey",
+    "copyfile_regex": r".*\.rst",
+    "image_scrapers": ("matplotlib",),
+    "reset_modules": ("matplotlib",),
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "doc_module": ("badac",),
+    "backreferences_dir": "gallery/backreferences",
+}
+
+# Look
+html_theme = "pydata_sphinx_theme"
+html_title = "badac"
+html_static_path = ["_static"]
+html_css_files = ["badac.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": {"**": ["page-toc"], "reference/**": ["page-toc"]},
+}
+html_sidebars = {"index": []}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
