@@ -2,7 +2,7 @@ import numpy as np
 
 from badac import BADACClassifier, Measurements
 from badac.calibration.stacking.gate import trees_tell_more
-from badac.classes.model import relearned
+from badac.classes.model import learned_again
 from badac.classes.population.population import Population
 from badac.data.measurements import Measurements as Objects
 from badac.noise import Gaussian
@@ -59,7 +59,7 @@ def test_a_class_learned_again_is_that_of_a_fit() -> None:
     rng, scales = np.random.default_rng(0), TrainingScales.of(members)
     whole = Population().fit(members, Gaussian(), rng, scales)
     rest = members[np.arange(300) % 5 > 0]
-    again = relearned(whole, rest, Gaussian(), rng, scales)
+    again = learned_again(whole, rest, Gaussian(), rng, scales)
     fitted = Population().fit(rest, Gaussian(), rng, scales)
     gap = again.log_evidence(new) - fitted.log_evidence(new)
     # Choices of 240 members against those of 300: less than the error of learning from either, some 40 numbers / 240.

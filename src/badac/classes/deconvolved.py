@@ -18,7 +18,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.irregular import IrregularPopulation
+from badac.classes.latent_class import LatentClass
 from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
@@ -26,7 +26,6 @@ from badac.classes.population.gross_outliers import gross_outliers, without
 from badac.classes.population.rank import repeated
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
-from badac.latent.class_summary import ClassSummary, reconstruct
 from badac.latent.component_sizes import Sizes, weigh_sizes
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.gain_offset import GainOffset, factor_log_evidence
@@ -57,7 +56,7 @@ _BROAD_WIDTH = 3.0
 
 @registered("class_model", "mixture")
 @dataclass(frozen=True, eq=False)
-class DeconvolvedMixture:
+class DeconvolvedMixture(LatentClass):
     """A class as a deconvolved mixture of full-rank Gaussians, for few columns.
 
     Parameters
@@ -96,10 +95,6 @@ class DeconvolvedMixture:
     member_evidence: FloatArray | None = None
     noise: Noise | None = None
     unit: float = 1.0
-
-    def at_own_points(self) -> IrregularPopulation:
-        """Return the model for members with points of their own: curves in place of columns."""
-        return IrregularPopulation()
 
     def fit(
         self,
@@ -153,51 +148,38 @@ class DeconvolvedMixture:
             noise=noise,
         )
 
-    def relearned(
-        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
+    def refit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        scales: TrainingScales | None = None,
     ) -> Self | None:
-        """Return the mixture of other members with its sizes as they are, without their left-out evidence."""
-        if self.sizes is None or self.unit != 1.0 or not is_plain(noise) or members.n_objects < 2:
+        """Return the mixture of other members (k, m) with its sizes as they are."""
+        if self.sizes is None or members.n_objects < 2:
             return None
+        if self.unit != 1.0:
+            fitted = replace(self, unit=1.0).refit(in_units(members, self.unit), noise, rng)
+            return None if fitted is None else replace(fitted, unit=self.unit)
         members = members[np.argsort(sums_of_values(members), kind="stable")]
-        trusted = with_noise_scale(without(members, gross_outliers(members)), noise)
-        factor = coordinates(trusted, seen_clearly(scales, trusted))
-        density = self.sizes.learn(factor.project(trusted), rng).with_broad(
-            1.0 / (members.n_objects + 2.0), _BROAD_WIDTH
-        )
-        return replace(
-            self,
-            mean=factor.mean,
-            factors=factor.factors,
-            psi=factor.psi,
-            density=density,
-            member_evidence=None,
-            noise=noise,
-        )
-
-    @property
-    def factor(self) -> Factor:
-        """The coordinates of the mixture: mean, factors and psi together."""
-        assert self.mean is not None and self.factors is not None and self.psi is not None, "fit first"
-        return Factor(self.mean, self.factors, self.psi)
+        trusted = without(members, gross_outliers(members) if is_plain(noise) else None)
+        scales = TrainingScales.of(members) if scales is None else scales
+        scales = link_scales(members, noise, seen_clearly(scales, trusted))
+        gaussian = with_noise_scale(trusted, noise)
+        if not is_plain(noise):
+            gaussian = gaussian_approximation(trusted, self.factor, noise, density=self.density).objects
+        factor = coordinates(gaussian, scales)
+        density = self.sizes.learn(factor.project(gaussian), rng)
+        density = density.with_broad(1.0 / (members.n_objects + 2.0), _BROAD_WIDTH)
+        found = replace(self, mean=factor.mean, factors=factor.factors, psi=factor.psi)
+        return replace(found, density=density, member_evidence=None, noise=noise)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.density is not None, "fit first"
         own = in_units(objects, self.unit)
         latent = latent_likelihood(own, self.factor, self.noise, self.density, n_threads=n_threads)
         evidence = self.density.log_evidence(latent, n_threads=n_threads)
-        return evidence if self.unit == 1.0 else evidence - log_jacobian(objects, self.unit)
-
-    def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
-        del n_threads
-        assert self.member_evidence is not None, "fit first"
-        return self.member_evidence
-
-    def summary(self) -> ClassSummary | None:
-        """Return the mixture in its coordinates, which is the class itself."""
-        if self.density is None or self.noise is None:
-            return None
-        return ClassSummary(self.factor, self.density, self.noise)
+        return self.in_their_units(evidence, objects)
 
     def moved(self, at: FloatArray, by: float) -> Self:
         if by == 0:
@@ -213,10 +195,6 @@ class DeconvolvedMixture:
             density=density.with_gaussian_dimensions(1),
         )
 
-    def columns(self) -> tuple[FloatArray, FloatArray]:
-        factor = self.factor
-        return np.column_stack([factor.mean, factor.factors]), factor.psi
-
     def calibrated_log_evidence(
         self, objects: Measurements, widths: GainOffset, *, n_threads: int = 1
     ) -> FloatArray:
@@ -226,13 +204,7 @@ class DeconvolvedMixture:
         evidence = factor_log_evidence(
             own, self.factor, self.density, self.noise, scaled, n_threads=n_threads
         )
-        return evidence if self.unit == 1.0 else evidence - log_jacobian(objects, self.unit)
-
-    def reconstruct(self, objects: Measurements) -> Measurements:
-        """Return what each object should have looked like as a member of the class, without noise: mean and sigma."""
-        assert self.density is not None, "fit first"
-        found = reconstruct(in_units(objects, self.unit), self.factor, self.density)
-        return in_units(found, 1.0 / self.unit)
+        return self.in_their_units(evidence, objects)
 
 
 def coordinates(members: Measurements, scales: TrainingScales) -> Factor:

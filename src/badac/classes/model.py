@@ -124,7 +124,10 @@ def summary_of(model: object) -> Summary | None:
 
 @runtime_checkable
 class Refittable(Protocol):
-    """A fitted class model that can be learned again from other members without choosing again; cheap, for cross-fitting."""
+    """A fitted class model that can be learned again from other members without choosing again (rank, shape, sizes).
+
+    At a tenth of the cost of a `fit`, for whatever leaves members out; it has no `leave_one_out` then.
+    """
 
     def refit(
         self,
@@ -132,8 +135,20 @@ class Refittable(Protocol):
         noise: Noise,
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
-    ) -> ClassModel:
-        """Return a copy that has learned from the members (k, m), with the choices of this one."""
+    ) -> Self | None:
+        """Return a copy that has learned from the members (k, m), with the choices of this one; None if that needs a `fit`."""
+
+
+def learned_again(
+    model: ClassModel,
+    members: Measurements,
+    noise: Noise,
+    rng: np.random.Generator,
+    scales: TrainingScales | None = None,
+) -> ClassModel:
+    """Return a fitted class as other members (k, m) teach it: with its choices kept, if it can (`Refittable`)."""
+    again = model.refit(members, noise, rng, scales) if isinstance(model, Refittable) else None
+    return model.fit(members, noise, rng, scales) if again is None else again
 
 
 @runtime_checkable
@@ -155,31 +170,6 @@ class CalibratedClass(Protocol):
         self, objects: Measurements, widths: GainOffset, *, n_threads: int = 1
     ) -> FloatArray | None:
         """Return (n,): log P(object | class) with ``d = (1 + gain g) y + offset o``, g, o ~ N(0, 1); None if it cannot."""
-
-
-@runtime_checkable
-class RelearnedClass(Protocol):
-    """A class that can be learned again from other members with its choices (rank, shape, sizes) as they are.
-
-    At a tenth of the cost of a `fit`; it has no `leave_one_out` then.
-    """
-
-    def relearned(
-        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
-    ) -> Self | None:
-        """Return the class learned from `members` (k, m); None if that needs a `fit`."""
-
-
-def relearned(
-    model: ClassModel,
-    members: Measurements,
-    noise: Noise,
-    rng: np.random.Generator,
-    scales: TrainingScales,
-) -> ClassModel:
-    """Return a fitted class learned again from other members: quickly, if it can be."""
-    again = model.relearned(members, noise, rng, scales) if isinstance(model, RelearnedClass) else None
-    return model.fit(members, noise, rng, scales) if again is None else again
 
 
 @runtime_checkable

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import BoolArray, IntArray, LeftOut
-from badac.classes.model import ClassModel, Refittable
+from badac.classes.model import ClassModel, Refittable, learned_again
 from badac.data.measurements import Measurements
 from badac.estimators.fitting import Recipe, fit_classes
 from badac.judge import FittedModel, Judgement
@@ -108,8 +108,7 @@ class Again:
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Any:
-        again = self.model.refit if isinstance(self.model, Refittable) else self.model.fit
-        return again(members, noise, rng, scales)
+        return learned_again(self.model, members, noise, rng, scales)
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> npt.NDArray[np.float64]:
         return self.model.log_evidence(objects, n_threads=n_threads)

@@ -16,7 +16,7 @@ from badac.calibration.coarsening import FloatArray
 from badac.calibration.missingness import log_probability, shares
 from badac.calibration.stacking.trees import Trees, grow
 from badac.classes.instances import Instances, widen
-from badac.classes.model import ClassModel, relearned
+from badac.classes.model import ClassModel, learned_again
 from badac.classes.pointwise import Pointwise
 from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
@@ -124,10 +124,11 @@ def learn_each(models: Sequence[ClassModel | Widened | Grouped], training: Train
 
 
 def learn_each_again(models: Sequence[ClassModel], training: TrainingSet) -> list[ClassModel]:
-    """Learn each class again from other members, its choices kept where the model can (`RelearnedClass`)."""
+    """Learn each class again from other members, its choices kept where the model can (`Refittable`)."""
     noise, rng, scales = training.noise, training.rng, training.scales
     return [
-        relearned(model, training.members(number), noise, rng, scales) for number, model in enumerate(models)
+        learned_again(model, training.members(number), noise, rng, scales)
+        for number, model in enumerate(models)
     ]
 
 

@@ -22,7 +22,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from badac.classes.irregular import IrregularPopulation
+from badac.classes.latent_class import LatentClass
 from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian, common_axes
@@ -33,9 +33,7 @@ from badac.classes.population.plan import Plan, make_plan
 from badac.classes.population.tails import Tails
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
-from badac.latent.class_summary import ClassSummary, reconstruct
 from badac.latent.density import LatentDensity
-from badac.latent.factor import Factor
 from badac.latent.gain_offset import GainOffset, factor_log_evidence
 from badac.latent.gaussian_approximation import (
     gaussian_approximation,
@@ -65,7 +63,7 @@ from badac.training import TrainingScales
     },
 )
 @dataclass(frozen=True, eq=False)
-class Population:
+class Population(LatentClass):
     """A class as a population learned through the noise.
 
     Parameters
@@ -113,10 +111,6 @@ class Population:
 
     # New objects are compared with the class point by point: their coordinates must be those of the members.
     by_column: ClassVar[bool] = True
-
-    def at_own_points(self) -> IrregularPopulation:
-        """Return the same model for members with points of their own: curves in place of columns."""
-        return IrregularPopulation()
 
     def fit(
         self,
@@ -178,46 +172,24 @@ class Population:
             noise=noise,
         )
 
-    def relearned(
-        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
-    ) -> Self | None:
-        """Return the population of other members with plan and tails as they are, without their left-out evidence."""
-        if self.plan is None or self.unit != 1.0 or not is_plain(noise) or members.covariance is not None:
-            return None
-        members = members[np.argsort(sums_of_values(members), kind="stable")]
-        outliers = gross_outliers(members)
-        trusted = without(members, outliers)
-        scales = seen_clearly(scales if outliers is None else TrainingScales.of(trusted), trusted)
-        learned = learn(with_noise_scale(trusted, noise), scales, self.plan, rng)
-        factor = learned.factor
-        return replace(
-            self,
-            mean=factor.mean,
-            factors=factor.factors,
-            psi=factor.psi,
-            density=learned.density,
-            member_evidence=None,
-            noise=noise,
-        )
-
     def refit(
         self,
         members: Measurements,
         noise: Noise,
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
-    ) -> Self:
-        """Return the class as other members (k, m) teach it, with the choices of this fit: rank, smoothness, shape, tails.
-
-        For cross-fitting: what is chosen is kept, what is estimated is estimated again. `member_evidence` is not known then.
-        """
-        assert self.plan is not None and self.tails is not None, "fit first"
+    ) -> Self | None:
+        """Return the class as other members (k, m) teach it, with the choices of this fit: rank, smoothness, shape, tails."""
+        if self.plan is None:
+            return None
         if self.unit != 1.0:
             fitted = replace(self, unit=1.0).refit(in_units(members, self.unit), noise, rng)
-            return replace(fitted, unit=self.unit)
+            return None if fitted is None else replace(fitted, unit=self.unit)
         members = members[np.argsort(sums_of_values(members), kind="stable")]
-        trusted = without(members, gross_outliers(members) if is_plain(noise) else None)
-        scales = seen_clearly(TrainingScales.of(members) if scales is None else scales, trusted)
+        outliers = gross_outliers(members) if is_plain(noise) else None
+        trusted = without(members, outliers)
+        widest = TrainingScales.of(members) if scales is None else scales
+        scales = seen_clearly(widest if outliers is None else TrainingScales.of(trusted), trusted)
         scales = link_scales(members, noise, scales)
         gaussian = with_noise_scale(trusted, noise)
         if not is_plain(noise):
@@ -246,30 +218,13 @@ class Population:
             in_units(objects, self.unit), self.factor, self.noise, self.density, n_threads=n_threads
         )
 
-    @property
-    def factor(self) -> Factor:
-        """The Gaussian summary: mean, factors and psi together."""
-        assert self.mean is not None and self.factors is not None and self.psi is not None, "fit first"
-        return Factor(self.mean, self.factors, self.psi)
-
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.density is not None and self.tails is not None, "fit first"
         widths = self.tails.log_evidence_by_width(
             in_units(objects, self.unit), self.factor, self.density, self.noise, n_threads=n_threads
         )
         evidence = self.tails.combine(widths)
-        return evidence if self.unit == 1.0 else evidence - log_jacobian(objects, self.unit)
-
-    def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
-        del n_threads
-        assert self.member_evidence is not None, "fit first"
-        return self.member_evidence
-
-    def summary(self) -> ClassSummary | None:
-        """Return the factor model and the density of the members: the population without its tails."""
-        if self.density is None or self.noise is None:
-            return None
-        return ClassSummary(self.factor, self.density, self.noise)
+        return self.in_their_units(evidence, objects)
 
     def moved(self, at: FloatArray, by: float) -> Self:
         if by == 0:
@@ -286,10 +241,6 @@ class Population:
             density=density.with_gaussian_dimensions(1),
         )
 
-    def columns(self) -> tuple[FloatArray, FloatArray]:
-        factor = self.factor
-        return np.column_stack([factor.mean, factor.factors]), factor.psi
-
     def calibrated_log_evidence(
         self, objects: Measurements, widths: GainOffset, *, n_threads: int = 1
     ) -> FloatArray:
@@ -303,10 +254,4 @@ class Population:
             for extra in self.tails.variances
         ]
         evidence = self.tails.combine(np.column_stack(columns))
-        return evidence if self.unit == 1.0 else evidence - log_jacobian(objects, self.unit)
-
-    def reconstruct(self, objects: Measurements) -> Measurements:
-        """Return what each object should have looked like as a member of the class, without noise: mean and sigma."""
-        assert self.density is not None, "fit first"
-        found = reconstruct(in_units(objects, self.unit), self.factor, self.density)
-        return in_units(found, 1.0 / self.unit)
+        return self.in_their_units(evidence, objects)
