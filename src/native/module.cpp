@@ -9,6 +9,8 @@
 #include "mixture.hpp"
 #include "pair_door.hpp"
 #include "points.hpp"
+#include "pointwise.hpp"
+#include "trees.hpp"
 #include "widths.hpp"
 
 using namespace badac;
@@ -47,11 +49,13 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 4;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 5;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_hypothesis(m);
     bind_latent(m);
     bind_mixture(m);
     bind_points(m);
+    bind_pointwise(m);
+    bind_trees(m);
     bind_widths(m);
 
     m.def("levels", [] {

@@ -19,6 +19,8 @@ from badac._kernels.arguments import Pairs
 from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import GROUP, Components, Near, pack
 from badac._kernels.points import Curves, GroupedPoints
+from badac._kernels.pointwise import PointMixtures
+from badac._kernels.trees import Growth, Nodes, grow_trees
 from badac._kernels.widths import WidePoints
 from badac.noise import Outliers, Student
 
@@ -235,6 +237,54 @@ def _own_points(n: int, m: int, r: int, j: int, period: float) -> Arguments:
     return {"points": points, "curves": curves, "widths": np.array([1.0, 0.25, 9.0])}
 
 
+def _pointwise(n: int, m: int, g: int) -> Arguments:
+    """Some points missing, some Gaussians without weight, an object far out."""
+    rng = np.random.default_rng([n, m, g])
+    values, variance = 2.0 * rng.standard_normal((min(n, 999), m)), rng.uniform(0.0, 0.5, (min(n, 999), m))
+    variance[rng.random(variance.shape) < 0.2] = np.inf
+    values[0] *= 1e6
+    log_weights = np.log(rng.dirichlet(np.ones(g), m))
+    log_weights[:, 1::3] = -np.inf
+    mixtures = PointMixtures(rng.standard_normal((m, g)), rng.uniform(0.01, 1.0, (m, g)), log_weights)
+    return {
+        "values": np.resize(values, (n, m)),
+        "variance": np.resize(variance, (n, m)),
+        "mixtures": mixtures,
+    }
+
+
+def _growth(n: int, f: int, k: int, t: int) -> Arguments:
+    """Rows with gaps, one number the same for all, another for all but the gaps."""
+    rng = np.random.default_rng([n, f, k, t])
+    seen = rng.standard_normal((n, f)).astype(np.float32)
+    label = rng.integers(0, k, n)
+    seen[:, 0] += label
+    seen[rng.random((n, f)) < 0.2] = np.nan
+    if f > 2:
+        seen[:, 1] = 1.0
+        seen[:, 2] = np.where(np.isnan(seen[:, 2]), np.nan, 2.0)
+    drawn = np.array([rng.permutation(n)[: max(1, 2 * n // 3)] for _ in range(t)])
+    return {"growth": Growth(seen, label, drawn, rng.integers(2**62, size=t), k, max(1, f // 2), 1 + n % 3)}
+
+
+def _walk(n: int, f: int, k: int, t: int) -> Arguments:
+    growth = _growth(min(n, 60), f, k, min(t, 9))["growth"]
+    nodes = grow_trees(growth)
+    if t > 9:
+        nodes = Nodes(np.resize(nodes.root, t), *nodes[1:])
+    rng = np.random.default_rng(n)
+    seen = np.resize(rng.standard_normal((min(n, 5000), f)).astype(np.float32), (n, f))
+    seen[0, :] = np.nan
+    return {
+        "seen": seen,
+        "nodes": nodes,
+        "asked": None if n % 2 else np.resize(rng.random((97, 89)) < 0.5, (n, t)),
+    }
+
+
+# Rows, numbers, classes, trees.
+_TREES = [(1, 1, 1, 1), (7, 2, 2, 3), (40, 5, 3, 4), (33, 9, 12, 2)]
+
 TABLE: dict[str, Row] = {
     "pair_log_match": Row(_all_matter, _PAIRS, (1500, 900, 30), (3000, 20_000, 100), 1e-11, 1e-11),
     "pair_logsumexp": Row(_of_pairs, _PAIRS, (1500, 900, 30), (20_000, 20_001, 100), 2e-9, 1e-11),
@@ -270,6 +320,14 @@ TABLE: dict[str, Row] = {
         1e-9,
         1e-9,
     ),
+    "pointwise_logsumexp": Row(
+        _pointwise,
+        [(1, 1, 1), (3, 4, 7), (20, 9, 49), (5, 2, 16)],
+        (2000, 16, 49),
+        (30_000, 100, 49),
+        1e-11,
+        1e-11,
+    ),
     "latent_without": Row(
         _without,
         [(1, 1, 1, 0), (7, 5, 3, 2), (9, 14, 4, 6), (5, 30, 23, 0), (3, 99, 90, 9)],
@@ -296,4 +354,6 @@ TABLE: dict[str, Row] = {
         1e-8,
         1e-9,
     ),
+    "grow_trees": Row(_growth, _TREES, (2000, 10, 3, 8), (20_000, 30, 5, 200), 0.0, 0.0),
+    "walk_trees": Row(_walk, _TREES, (3001, 10, 3, 64), (100_001, 10, 3, 2000), 1e-12, 1e-12),
 }

@@ -141,6 +141,41 @@ def widths(name: str, n: int = 2, m: int = 3, r: int = 1, **changed: Any) -> Non
     getattr(core, name)(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+def growth(**changed: Any) -> None:
+    given: dict[str, Any] = {
+        "seen": np.arange(12, dtype=np.float32).reshape(6, 2),
+        "label": np.arange(6) % 2,
+        "drawn": np.arange(6).reshape(1, 6),
+        "seed": np.ones(1, np.int64),
+        "n_classes": 2,
+        "n_tried": 1,
+        "least_in_leaf": 1,
+    }
+    core.grow_trees(**{**given, "n_threads": 1, **changed})
+
+
+def walk(**changed: Any) -> None:
+    given: dict[str, Any] = {
+        "out": np.empty((3, 2)),
+        "seen": np.zeros((3, 2), np.float32),
+        "root": np.zeros(1, np.int64),
+        "question": np.array([1, -1, -1], np.int32),
+        "threshold": np.zeros(3),
+        "yes": np.array([1, 0, 1], np.int32),
+        "no": np.array([2, 0, 1], np.int32),
+        "gap_is_yes": np.zeros(3, np.bool_),
+        "share": np.ones((2, 2), np.float32),
+        "asked": np.zeros((0, 0), np.bool_),
+    }
+    core.walk_trees(**{**given, "n_threads": 1, **changed})
+
+
+def pointwise(**changed: Any) -> None:
+    given: dict[str, Any] = {"out": np.empty(2), "values": np.zeros((2, 3)), "variance": np.ones((2, 3))}
+    given |= {"y": np.zeros((3, 4)), "u": np.ones((3, 4)), "log_weights": np.zeros((3, 4))}
+    core.pointwise_logsumexp(**{**given, "n_threads": 1, "level": "", **changed})
+
+
 CALLS: dict[str, Call] = {
     **{n: lambda n=n, **c: pairs(n, **c) for n in ("pair_log_match", "pair_logsumexp", "mixture_logsumexp")},
     **{
@@ -158,6 +193,9 @@ CALLS: dict[str, Call] = {
     "latent_without": without,
     "bumps": bumps,
     **{n: lambda n=n, **c: widths(n, **c) for n in ("widths_posterior", "widths_log_likelihood")},
+    "pointwise_logsumexp": pointwise,
+    "grow_trees": growth,
+    "walk_trees": walk,
 }
 WRITTEN = {
     "latent_posterior": ("covariance", "mean", "log_det"),
@@ -167,6 +205,7 @@ WRITTEN = {
     "points_likelihood": ("precision", "shift", "offset"),
     "latent_without": ("out_precision", "out_shift", "out_offset"),
     "widths_posterior": ("weight", "squared"),
+    "grow_trees": (),
 }
 
 
@@ -225,6 +264,44 @@ def test_a_curve_that_is_not_there_cannot_be_left_out(kernel: str, skip: int, n:
 def test_bumps_out_of_range(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="out of range"):
         bumps(**changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"root": np.array([3])},
+        {"root": np.array([-1])},
+        {"question": np.array([2, -1, -1], np.int32)},
+        {"yes": np.array([0, 0, 1], np.int32)},
+        {"yes": np.array([3, 0, 1], np.int32)},
+        {"yes": np.array([1, 2, 1], np.int32)},
+        {"yes": np.array([1, -1, 1], np.int32)},
+        {"asked": np.zeros((3, 2), np.bool_)},
+        {"threshold": np.zeros(2)},
+    ],
+)
+def test_trees_that_lead_nowhere(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="nowhere|no node|fit"):
+        walk(**changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"label": np.full(6, 2)},
+        {"label": np.full(6, -1)},
+        {"drawn": np.full((1, 6), 6)},
+        {"drawn": np.full((1, 6), -1)},
+        {"n_classes": 0},
+        {"n_tried": 0},
+        {"least_in_leaf": 0},
+        {"seed": np.zeros(2, np.int64)},
+        {"seen": np.zeros((6, 0), np.float32)},
+    ],
+)
+def test_trees_of_rows_that_are_not_there(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        growth(**changed)
 
 
 @pytest.mark.parametrize("objects_per_block", [1, 2**62, 2**63 - 1, -5])

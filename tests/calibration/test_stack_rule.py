@@ -6,12 +6,8 @@ from scipy.stats import spearmanr
 
 from badac import BADACClassifier, Measurements
 from badac.calibration.coarsening import MOST_OBJECTS
-from badac.calibration.stacking.learning import (
-    LEAST_GAIN,
-    LEAST_MEMBERS,
-    is_worth_a_stack,
-    objects_to_learn_from,
-)
+from badac.calibration.stacking.learning import LEAST_GAIN, is_worth_a_stack
+from badac.calibration.stacking.samples import LEAST_MEMBERS, objects_to_learn_from
 from badac.noise import Gaussian
 from badac.simulate import experiment
 from badac.training import TrainingScales, TrainingSet

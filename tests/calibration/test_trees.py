@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from badac import Measurements
-from badac.calibration.stacking.trees import Trees, _as_arrays, grow, numbers
+from badac import Measurements, _kernels
+from badac._kernels.trees import Growth
+from badac.calibration.stacking.trees import Trees, draw, grow, not_drawn, numbers
 from badac.classes import Population, TrainingScales
 from badac.noise import Gaussian
 from badac.training import TrainingSet
@@ -31,25 +32,36 @@ def training_set(objects: Measurements, label: np.ndarray, seed: int) -> Trainin
 def grown(objects: Measurements, label: np.ndarray, *, sees_gaps: bool) -> Trees:
     training = training_set(objects, label, 1)
     blind = Population().fit(objects, training.noise, training.rng, training.scales)
-    return grow(training, blind, (0.0, 0.5), sees_gaps=sees_gaps)
+    return grow(training, blind, (0.0, 0.5), sees_gaps=sees_gaps)[0]
 
 
-def test_arrays_are_the_trees() -> None:
+def test_trees_are_those_of_scikit_learn() -> None:
+    """Not the same trees, but as good: extremely randomised ones, of the same leaves, on the same rows."""
     rng = np.random.default_rng(0)
-    seen = rng.standard_normal((300, 4)).astype(np.float32)
-    label = (seen[:, 0] * seen[:, 1] > 0).astype(np.int64) + (seen[:, 2] > 1)
-    seen[rng.random(seen.shape) < 0.2] = np.nan
-    forest = ExtraTreesClassifier(7, min_samples_leaf=2, random_state=0).fit(seen, label)
-    objects = Measurements(rng.standard_normal((20, 2)), 0.1)
-    blind = Population().fit(objects, Gaussian(), rng)
-    trees = Trees(
-        blind, TrainingScales.of(objects), True, **_as_arrays(forest, 3), log_prior=np.log(np.full(3, 1 / 3))
-    )
-    new = rng.standard_normal((50, 4)).astype(np.float32)
-    new[rng.random(new.shape) < 0.2] = np.nan
-    share = trees.share[trees._leaves(new)].mean(axis=1)
-    # Shares are kept in single precision.
-    np.testing.assert_allclose(share, forest.predict_proba(new), atol=1e-6)
+    seen, new = (rng.standard_normal((n, 6)).astype(np.float32) for n in (600, 2000))
+    label, truth = ((rows[:, 0] * rows[:, 1] > 0).astype(np.int64) + (rows[:, 2] > 1) for rows in (seen, new))
+    seen[rng.random(seen.shape) < 0.1], new[rng.random(new.shape) < 0.1] = np.nan, np.nan
+    forest = ExtraTreesClassifier(100, min_samples_leaf=2, max_features=2, random_state=0).fit(seen, label)
+    everyone = np.tile(np.arange(600), (100, 1))
+    nodes = _kernels.grow_trees(Growth(seen, label, everyone, np.arange(100), 3, 2, 2))
+    share = _kernels.walk_trees(new, nodes, None) / 100.0
+    losses = [-np.log(p[np.arange(2000), truth] + 1e-3) for p in (share, forest.predict_proba(new))]
+    # Two draws of a hundred trees: the standard error of their difference is 0.004 here.
+    assert abs(np.mean(losses[0] - losses[1])) < 0.015
+
+
+def test_every_object_is_left_to_trees_that_had_not_seen_it() -> None:
+    label = np.repeat([0, 1, 2, 3], [30, 2, 1, 3])
+    drawn = draw(label, 50, 1000, np.random.default_rng(0))
+    unseen = not_drawn(drawn, len(label))
+    assert drawn.shape == (50, 15 + 1 + 1 + 2)
+    for tree, rows in enumerate(drawn):
+        assert len(set(rows)) == len(rows) and not unseen[rows, tree].any()
+    assert (np.bincount(label[drawn[0]]) > 0).all()
+    # Half of 30 members; one of two; an only member is always seen.
+    assert np.allclose(unseen[:30].mean(axis=1).mean(), 0.5)
+    assert unseen[label == 1].any(axis=1).all() and not unseen[label == 2].any()
+    assert draw(label, 3, 12, np.random.default_rng(0)).shape[1] < 19
 
 
 def test_tell_what_no_mean_tells() -> None:
@@ -96,5 +108,5 @@ def test_one_class_may_have_no_member_left(levels: tuple[float, ...]) -> None:
     label = np.zeros(40, dtype=np.int64)
     training = training_set(objects, label, 0)
     blind = Population().fit(objects, training.noise, training.rng, training.scales)
-    trees = grow(training, blind, levels, sees_gaps=False)
+    trees, _ = grow(training, blind, levels, sees_gaps=False)
     assert np.isfinite(trees.log_evidence(objects)).all()

@@ -3,8 +3,8 @@
 A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMPILED` is the core, None where it was not built
 or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
 else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
-that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `points`, `hypotheses`, `widths`).
-All take `n_threads`, and no result depends on it.
+that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `points`,
+`pointwise`, `hypotheses`, `widths`, `trees`). All take `n_threads`, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from badac._kernels import latent as _latent
 from badac._kernels import mixture as _mixture
 from badac._kernels import pairs as _pairs
 from badac._kernels import points as _points
+from badac._kernels import pointwise as _pointwise
+from badac._kernels import trees as _trees
 from badac._kernels import widths as _widths
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
 from badac._kernels.backends import NUMPY, Backend
@@ -34,6 +36,7 @@ __all__ = [
     "backend",
     "bump_average",
     "bump_ratios",
+    "grow_trees",
     "latent_left_out",
     "latent_log_evidence",
     "latent_log_match",
@@ -44,7 +47,9 @@ __all__ = [
     "pair_log_match",
     "pair_logsumexp",
     "points_likelihood",
+    "pointwise_logsumexp",
     "using",
+    "walk_trees",
     "weigh_points",
     "widths_log_likelihood",
     "widths_posterior",
@@ -107,8 +112,11 @@ latent_step = _dispatched(_latent.latent_step)
 latent_left_out = _dispatched(_latent.latent_left_out)
 weigh_points = _dispatched(_latent.weigh_points)
 points_likelihood = _dispatched(_points.points_likelihood)
+pointwise_logsumexp = _dispatched(_pointwise.pointwise_logsumexp)
 latent_without = _dispatched(_hypotheses.latent_without)
 bump_ratios = _dispatched(_hypotheses.bump_ratios)
 bump_average = _dispatched(_hypotheses.bump_average)
 widths_log_likelihood = _dispatched(_widths.widths_log_likelihood)
 widths_posterior = _dispatched(_widths.widths_posterior)
+grow_trees = _dispatched(_trees.grow_trees)
+walk_trees = _dispatched(_trees.walk_trees)

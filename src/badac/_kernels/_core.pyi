@@ -222,3 +222,36 @@ def widths_log_likelihood(
     n_threads: int,
     level: str,
 ) -> None: ...
+def grow_trees(
+    seen: npt.NDArray[np.float32],
+    label: IntArray,
+    drawn: IntArray,
+    seed: IntArray,
+    n_classes: int,
+    n_tried: int,
+    least_in_leaf: int,
+    n_threads: int,
+) -> Any: ...
+def walk_trees(
+    out: FloatArray,
+    seen: npt.NDArray[np.float32],
+    root: Any,
+    question: Any,
+    threshold: Any,
+    yes: Any,
+    no: Any,
+    gap_is_yes: Any,
+    share: Any,
+    asked: Any,
+    n_threads: int,
+) -> None: ...
+def pointwise_logsumexp(
+    out: FloatArray,
+    values: FloatArray,
+    variance: FloatArray,
+    y: FloatArray,
+    u: FloatArray,
+    log_weights: FloatArray,
+    n_threads: int,
+    level: str,
+) -> None: ...

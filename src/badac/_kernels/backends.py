@@ -16,11 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from badac._kernels import hypotheses, latent, mixture, pairs, points, widths
+from badac._kernels import hypotheses, latent, mixture, pairs, points, pointwise, trees, widths
 from badac._kernels.arguments import FloatArray, Pairs
 from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import Components, Near, Sums
 from badac._kernels.points import Curves, GroupedPoints
+from badac._kernels.pointwise import PointMixtures
+from badac._kernels.trees import BoolArray, Growth, Nodes, SingleArray
 from badac._kernels.widths import WidePoints
 
 
@@ -89,6 +91,12 @@ class PointsLikelihood(Protocol):
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
 
 
+class PointwiseLogsumexp(Protocol):
+    def __call__(
+        self, values: FloatArray, variance: FloatArray, mixtures: PointMixtures, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
 class Without(Protocol):
     def __call__(
         self,
@@ -122,6 +130,16 @@ class WidthsPosterior(Protocol):
     ) -> tuple[FloatArray, FloatArray]: ...
 
 
+class GrowTrees(Protocol):
+    def __call__(self, growth: Growth, *, n_threads: int = 1) -> Nodes: ...
+
+
+class WalkTrees(Protocol):
+    def __call__(
+        self, seen: SingleArray, nodes: Nodes, asked: BoolArray | None, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
 @dataclass(frozen=True)
 class Backend:
     """Every kernel by its name: the definition, unless another is given.
@@ -129,7 +147,7 @@ class Backend:
     Attributes
     ----------
     name : str
-    pair_log_match, ..., widths_posterior
+    pair_log_match, ..., walk_trees
         What each computes is told by its definition, the default.
     """
 
@@ -144,11 +162,14 @@ class Backend:
     latent_left_out: LeftOut = latent.latent_left_out
     weigh_points: WeighPoints = latent.weigh_points
     points_likelihood: PointsLikelihood = points.points_likelihood
+    pointwise_logsumexp: PointwiseLogsumexp = pointwise.pointwise_logsumexp
     latent_without: Without = hypotheses.latent_without
     bump_ratios: BumpRatios = hypotheses.bump_ratios
     bump_average: BumpAverage = hypotheses.bump_average
     widths_log_likelihood: WidthsLikelihood = widths.widths_log_likelihood
     widths_posterior: WidthsPosterior = widths.widths_posterior
+    grow_trees: GrowTrees = trees.grow_trees
+    walk_trees: WalkTrees = trees.walk_trees
 
 
 NUMPY = Backend("reference")

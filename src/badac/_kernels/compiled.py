@@ -22,9 +22,11 @@ import numpy as np
 
 from badac._kernels import _core
 from badac._kernels import compiled_latent as latent
+from badac._kernels import compiled_trees as trees
 from badac._kernels.arguments import FloatArray, Pairs
 from badac._kernels.backends import Backend
 from badac._kernels.compiled_latent import how
+from badac._kernels.pointwise import PointMixtures
 
 
 class Report(TypedDict):
@@ -116,6 +118,15 @@ def _pairs_of_widths(log_share: FloatArray, scale: FloatArray) -> tuple[FloatArr
     return of_object[order], of_curve[order], share[order]
 
 
+def pointwise_logsumexp(
+    values: FloatArray, variance: FloatArray, mixtures: PointMixtures, *, n_threads: int = 1
+) -> FloatArray:
+    out = np.empty(len(values))
+    own, y, u, log_weights = map(np.ascontiguousarray, (variance, *mixtures))
+    _core.pointwise_logsumexp(out, np.ascontiguousarray(values), own, y, u, log_weights, **how(n_threads))
+    return out
+
+
 COMPILED = Backend(
     name="compiled",
     pair_log_match=pair_log_match,
@@ -128,9 +139,12 @@ COMPILED = Backend(
     latent_left_out=latent.latent_left_out,
     weigh_points=latent.weigh_points,
     points_likelihood=latent.points_likelihood,
+    pointwise_logsumexp=pointwise_logsumexp,
     latent_without=latent.latent_without,
     bump_ratios=latent.bump_ratios,
     bump_average=latent.bump_average,
     widths_log_likelihood=latent.widths_log_likelihood,
     widths_posterior=latent.widths_posterior,
+    grow_trees=trees.grow_trees,
+    walk_trees=trees.walk_trees,
 )

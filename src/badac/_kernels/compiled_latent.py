@@ -23,7 +23,7 @@ from badac._kernels.latent import Components, Near, Sums
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.widths import WidePoints
 
-_ABI = 4  # of `_core`, counted up when a signature there changes
+_ABI = 5  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(

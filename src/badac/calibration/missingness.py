@@ -70,6 +70,18 @@ def _seen(observed: npt.NDArray[np.bool_], label: IntArray, n_classes: int) -> F
     return np.stack([observed[label == number].sum(axis=0) for number in range(n_classes)]).astype(np.float64)
 
 
+def left_out_log_probability(
+    observed: npt.NDArray[np.bool_], label: IntArray, rows: IntArray, n_classes: int
+) -> FloatArray:
+    """Return (r, k): `log_probability` of the gaps of some rows, each left out of its own class (which has others)."""
+    own = label[rows]
+    count = np.bincount(label, minlength=n_classes).astype(np.float64)
+    out = log_probability(observed[rows], shares(observed, label, n_classes))
+    without = (_seen(observed, label, n_classes)[own] - observed[rows] + 0.5) / count[own][:, None]
+    out[np.arange(len(rows)), own] = np.where(observed[rows], np.log(without), np.log1p(-without)).sum(axis=1)
+    return out
+
+
 def learn_missingness(
     observed: npt.NDArray[np.bool_],
     label: IntArray,
@@ -98,13 +110,10 @@ def learn_missingness(
     if observed.all():
         return Missingness.ignored()
     count = np.bincount(label, minlength=classes).astype(np.float64)
-    seen = _seen(observed, label, classes)
     share = shares(observed, label, classes)
     own = label[rows]
-    factor = log_probability(observed[rows], share)
-    without = (seen[own] - observed[rows] + 0.5) / count[own][:, None]
+    factor = left_out_log_probability(observed, label, rows, classes)
     at_own = np.arange(len(rows)), own
-    factor[at_own] = np.where(observed[rows], np.log(without), np.log1p(-without)).sum(axis=1)
     usable = np.isfinite(log_evidence[at_own]) & ~np.isnan(log_evidence).any(axis=1) & (count[own] > 1)
     if not usable.any():
         return Missingness.ignored()

@@ -20,6 +20,7 @@ from badac.calibration.coarsening import (
     MOST_OBJECTS,
     Coarsening,
     FloatArray,
+    IntArray,
     learn_coarsening,
     relative_noise,
 )
@@ -28,11 +29,12 @@ from badac.calibration.stacking.base_models import BaseOutputs
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.calibration.stacking.gate import trees_tell_more
 from badac.calibration.stacking.learning import (
+    MOST_LEARNED,
     can_be_stacked,
     learn_ensemble,
     least_gain,
-    objects_to_learn_from,
 )
+from badac.calibration.stacking.samples import objects_to_learn_from
 from badac.calibration.stacking.weights import log_losses
 from badac.classes.model import ClassModel, is_exact
 from badac.data.measurements import Measurements
@@ -140,7 +142,7 @@ def learn_calibration(
         loss[rows] = log_losses(calibrated + log_prior, label[rows])
         # A generator of its own: whether a stack is learned must not change what is drawn later.
         own = training.with_generator(rng.spawn(1)[0])
-        some = objects_to_learn_from(own, rows)
+        some = objects_to_learn_from(own, rows if objects.own_points else _more(rows, len(own), own.rng))
         invited = can_be_stacked(own) and trees_tell_more(
             own.take(rows), calibrated + log_prior, least_gain(len(rows))
         )
@@ -154,6 +156,16 @@ def learn_calibration(
             n_threads=n_threads,
         )
     return PosteriorCalibration(coarsening, missingness, ensemble)
+
+
+def _more(rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    """Return these rows and others of n, so many as there are or as teach anybody, rising."""
+    if len(rows) == n:
+        return rows
+    others = np.setdiff1d(np.arange(n), rows)
+    if n > MOST_LEARNED:
+        others = rng.choice(others, MOST_LEARNED - len(rows), replace=False)
+    return np.sort(np.concatenate([rows, others]))
 
 
 def _noise(objects: Measurements, scale: FloatArray) -> FloatArray | None:

@@ -14,10 +14,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
+from badac import _kernels
+from badac._kernels.pointwise import PointMixtures
 from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.data.measurements import Measurements
-from badac.noise.kinds import NoiseKind
+from badac.noise.gaussian import with_one_width
+from badac.noise.kinds import NoiseKind, kind_of
 from badac.noise.model import Noise, log_mixture
 from badac.registry import registered
 from badac.training import TrainingScales
@@ -82,10 +86,12 @@ class Pointwise:
 
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.curves is not None and self.own is not None and self.noise is not None, "fit first"
+        observed = np.vstack([self.own.observed, np.ones((1, self.own.n_points), dtype=np.bool_)])
+        if kind_of(self.noise) is NoiseKind.GAUSSIAN and objects.covariance is None:
+            return _gaussian_evidence(self.noise, objects, self.curves, observed, n_threads)
         out = np.zeros(objects.n_objects)
-        observed = self.own.observed
         for point in range(objects.n_points):
-            there = self.curves[np.append(observed[:, point], True)].points([point])
+            there = self.curves[observed[:, point]].points([point])
             out += log_mixture(self.noise, objects.points([point]), there, n_threads=n_threads)
         return out
 
@@ -107,3 +113,23 @@ class Pointwise:
                 n_threads=n_threads,
             )
         return out
+
+
+def _gaussian_evidence(
+    noise: Noise,
+    objects: Measurements,
+    curves: Measurements,
+    counts: npt.NDArray[np.bool_],
+    n_threads: int,
+) -> FloatArray:
+    """Log evidence (n,) of objects under curves (k, m) that count at some points (k, m): all points in one go."""
+    objects, curves = with_one_width(objects, noise), with_one_width(curves, noise)
+    seen = objects.observed
+    log_weights = np.where(counts, -np.log(counts.sum(axis=0)), -np.inf)
+    mixtures = PointMixtures(curves.values.T, (curves.sigma**2).T, log_weights.T)
+    return _kernels.pointwise_logsumexp(
+        np.where(seen, objects.values, 0.0),
+        np.where(seen, objects.sigma**2, np.inf),
+        mixtures,
+        n_threads=n_threads,
+    )

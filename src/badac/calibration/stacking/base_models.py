@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from badac.calibration.coarsening import FloatArray
-from badac.calibration.missingness import log_probability, shares
-from badac.calibration.stacking.trees import Trees, grow
+from badac.calibration.missingness import log_probability
+from badac.calibration.stacking.samples import at_most
+from badac.calibration.stacking.trees import Trees
 from badac.classes.instances import Instances, widen
 from badac.classes.model import ClassModel, learned_again
 from badac.classes.pointwise import Pointwise
-from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
 from badac.noise.model import Noise
@@ -29,6 +30,8 @@ from badac.training import TrainingScales, TrainingSet
 WIDTHS = (0.03, 0.2)
 # Where the wider ones stand among the base outputs.
 AT_WIDE_INSTANCES = len(WIDTHS)
+# Members of all classes together that the instances keep, so that the cost of an object is bounded.
+MOST_INSTANCES = 4000
 # So many groups of members tell the density of one point.
 MOST_GROUPS = 48
 
@@ -82,38 +85,18 @@ class BaseModels:
     def log_evidences(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> FloatArray:
         """Return (n, o, k): the output of each of `names` for objects (n, m) with `evidence` (n, k) under the class models."""
         outputs = [evidence, *(log_evidence(own, objects, n_threads=n_threads) for own in self.models)]
-        outputs += [trees.log_evidence(objects) for trees in self.trees]
+        outputs += [trees.log_evidence(objects, n_threads=n_threads) for trees in self.trees]
         if self.share is not None:
             outputs.append(log_probability(objects.observed, self.share))
         return np.stack(outputs, axis=1)
 
 
-def learn_base_models(
-    training: TrainingSet,
-    growing: tuple[Population, Sequence[float], int],
-    *,
-    trees_see_gaps: Sequence[bool],
-    with_gaps: bool,
-) -> BaseModels:
-    """Learn all base models.
-
-    Parameters
-    ----------
-    training : TrainingSet
-    growing : Population, sequence of float, int
-        How trees are grown: the population of all training objects, whatever their class, through which they see; the noise
-        that they are made ready for, in units of each point's spread; and how many there are.
-    trees_see_gaps : sequence of bool
-        Trees that may see the gaps of an object, or may not, or both kinds.
-    with_gaps : bool
-        Whether gaps are a base learner of their own.
-    """
-    models = tuple(tuple(learn_each([kind] * training.n_classes, training)) for kind in kinds().values())
-    blind, levels, n_trees = growing
-    trees = tuple(grow(training, blind, levels, sees_gaps=seen, n_trees=n_trees) for seen in trees_see_gaps)
-    observed = training.objects.observed
-    return BaseModels(
-        models, trees, shares(observed, training.label, training.n_classes) if with_gaps else None
+def learn_kinds(training: TrainingSet) -> tuple[tuple[ClassModel, ...], ...]:
+    """Learn each of `kinds` of class models; instances of many objects keep some."""
+    few = at_most(training, MOST_INSTANCES)
+    return tuple(
+        tuple(learn_each([kind] * training.n_classes, few if kind.keeps_members else training))
+        for kind in kinds().values()
     )
 
 
@@ -143,6 +126,7 @@ class Widened:
     """Instances widened by a fraction of each point's spread."""
 
     fraction: float
+    keeps_members: ClassVar[bool] = True
 
     def fit(
         self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
@@ -156,6 +140,8 @@ class Widened:
 @dataclass(frozen=True, eq=False)
 class Grouped:
     """Each point on its own, where neighbours among many members speak as one."""
+
+    keeps_members: ClassVar[bool] = False
 
     def fit(
         self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales

@@ -2,7 +2,7 @@
 
     log P(class | d) = a log P_models(class | d) + b log P_trees(class | d) + constant
 
-A few randomised trees are grown on bootstrap samples of at most a thousand objects, and each object is asked of the trees that
+A few randomised trees are grown on half each of at most a thousand objects, and each object is asked of the trees that
 had not seen it (out of bag: Breiman 1996). The two weights are learned on one half of the objects and judged on the other. No
 noisy copies, no folds: it takes a tenth of a second, and only opens the gate. What the stack is worth is found by the stack.
 """
@@ -12,7 +12,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from badac import _kernels
+from badac._kernels.trees import Growth
 from badac.calibration.coarsening import FloatArray, IntArray
+from badac.calibration.stacking.trees import draw, not_drawn
 from badac.calibration.stacking.weights import log_losses
 from badac.training import TrainingSet
 
@@ -57,21 +60,15 @@ def trees_tell_more(training: TrainingSet, log_posterior: FloatArray, least: flo
 
 def _out_of_bag(training: TrainingSet) -> tuple[FloatArray, IntArray]:
     """Log probabilities (n, k) by trees that had not seen the object, and the rows that any tree had not seen."""
-    # A second of import that only those who grow trees should wait for.
-    from sklearn.ensemble import ExtraTreesClassifier
-
     scales, n, k = training.scales, len(training), training.n_classes
     values = (training.objects.values - scales.centre) / scales.scale
     seen = np.clip(np.where(training.objects.observed, values, 0.0), -1e30, 1e30).astype(np.float32)
-    forest = ExtraTreesClassifier(
-        _TREES, min_samples_leaf=_LEAST_IN_LEAF, bootstrap=True, random_state=0, max_samples=0.7
-    )
-    forest.fit(seen, training.label)
-    votes, count = np.zeros((n, k)), np.zeros(n)
-    for tree, sampled in zip(forest.estimators_, forest.estimators_samples_, strict=True):
-        left = np.setdiff1d(np.arange(n), sampled)
-        votes[np.ix_(left, forest.classes_)] += tree.predict_proba(seen[left])
-        count[left] += 1.0
+    rng = np.random.default_rng(0)
+    drawn = draw(training.label, _TREES, n, rng)
+    tried, seed = max(1, int(np.sqrt(seen.shape[1]))), rng.integers(2**62, size=_TREES)
+    nodes = _kernels.grow_trees(Growth(seen, training.label, drawn, seed, k, tried, _LEAST_IN_LEAF))
+    unseen = not_drawn(drawn, n)
+    votes, count = _kernels.walk_trees(seen, nodes, unseen), unseen.sum(axis=1)
     share = np.maximum(np.bincount(training.label, minlength=k), 0.5) / n
     asked = np.flatnonzero(count > 0)
     return np.log((votes + share) / (count[:, None] + 1.0)), asked

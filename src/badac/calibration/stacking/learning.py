@@ -7,14 +7,15 @@ A stack is learned where left-out training objects gain by a coarsened posterior
 or where a few trees beside the class models gain as much (`badac.calibration.stacking.gate`): an exponent of 1 does not say
 that nothing else tells the classes better. The class models are right otherwise, and nothing is better than they are. In few
 objects a gain is chance: two free numbers (exponent and share of contaminated objects) gain one nat of all objects together
-where nothing is wrong (Wilks 1938), so that much must be gained in all. Of many objects some thousand tell the weights and what
-is normal as well as all: the objects that told the exponent, and members of every class. So the rule is the same at any number
-of objects, and its cost is bounded.
+where nothing is wrong (Wilks 1938), so that much must be gained in all. So the rule is the same at any number of objects.
 
-Every base model is learned without a fifth of the objects at a time and asked about those: as they are, and again with known
-noise added (values drawn, error bars grown accordingly), so that the weights (`badac.calibration.stacking.weights`) and what
-is normal (`badac.calibration.null_distribution`) hold for noisier objects than any in training. Trees may see the gaps of an
-object if left-out objects gain by that.
+Every base model is asked about objects that it had not seen: as they are, and again with known noise added (values drawn, error
+bars grown accordingly), so that the weights (`badac.calibration.stacking.weights`) and what is normal
+(`badac.calibration.null_distribution`) hold for noisier objects than any in training. Trees are grown once, each without
+half of the objects, and are asked about those (out of bag: Breiman 1996). Class models are learned again without a fifth of
+the objects at a time; of many objects some are left out at once, and 20,000 others are learned from. 1,500 left-out objects
+tell the weights as well as all, so that the cost is bounded; trees see every object. They may see the gaps of an object if
+left-out objects gain by that.
 """
 
 from __future__ import annotations
@@ -25,22 +26,23 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.calibration.coarsening import Coarsening, FloatArray, IntArray
-from badac.calibration.missingness import Missingness
+from badac.calibration.missingness import Missingness, left_out_log_probability, shares
 from badac.calibration.null_distribution import learn_nonconformity
 from badac.calibration.stacking.base_models import (
     BaseModels,
     BaseOutputs,
     kinds,
-    learn_base_models,
     learn_each_again,
+    learn_kinds,
 )
 from badac.calibration.stacking.ensemble import Ensemble, noise_levels, on_a_grid
-from badac.calibration.stacking.trees import N_TREES
+from badac.calibration.stacking.samples import at_most
+from badac.calibration.stacking.trees import Trees, grow
 from badac.calibration.stacking.weights import Stacking, learn_stacking, log_losses
 from badac.classes.model import ClassModel
 from badac.classes.population.population import Population
 from badac.data.added_noise import add_noise
-from badac.data.measurements import concatenate
+from badac.data.measurements import Measurements, concatenate
 from badac.evidence import log_evidence
 from badac.noise.kinds import NoiseKind, kind_of
 from badac.noise.model import PerClassNoise
@@ -54,10 +56,12 @@ FOLDS = 5
 LEAST_GAIN = 0.02
 # Nats of all objects together: a little more than the one that chance gains, and LEAST_GAIN for 60 objects.
 LEAST_TOTAL_GAIN = 1.2
-# Members of a class that are learned from, if it has them: two for each fold.
-LEAST_MEMBERS = 2 * FOLDS
 # So many left-out objects tell the weights.
 MOST_LEFT_OUT = 1500
+# More objects than this teach nobody: not the trees, each of which sees a few thousand of them.
+MOST_LEARNED = 100_000
+# Of more objects than the first all are left out at once; the others, as many as the second, teach the class models again.
+MOST_IN_FOLDS, MOST_RELEARNED = 4500, 20_000
 # Where the error bars alone name the class, weights that follow them would read it off: no stack there.
 MOST_TOLD = 0.8
 # Noise added to copies of left-out objects, in units of each point's spread.
@@ -105,30 +109,30 @@ def learn_ensemble(
     if _told_by_level(noise_levels(objects, scale), label) > MOST_TOLD:
         return None
     levels = LEVELS if objects.has_errors else LEVELS[:1]
-    copies = [add_noise(objects, level * scale, rng) for level in levels]
-    left_out = np.zeros(len(label), dtype=np.bool_)
-    left_out[rng.permutation(len(label))[:MOST_LEFT_OUT]] = True
-    # The only member of a class is never left out: it says nothing.
-    left_out &= training.counts[label] > 1
+    left_out = _to_leave_out(training, ~np.isnan(loss))
+    if not left_out.any():
+        return None
     ways = (False, True) if use_gaps and not objects.complete else (False,)
     gaps = missingness.weight > 0
     # It knows no labels, so it may know the objects that are left out; and it is asked about all copies, so it is a simple one.
-    blind = Population(shape="gaussian").fit(objects, training.noise, rng, training.scales)
-
-    def learn(part: TrainingSet, ways: Sequence[bool], n_trees: int) -> BaseModels:
-        return learn_base_models(part, (blind, levels, n_trees), trees_see_gaps=ways, with_gaps=gaps)
-
-    log_evidences = np.full((len(copies), len(label), _TREES + len(ways) + gaps, len(models)), np.nan)
-    for held, rest in _parts(training, left_out):
-        part = training.take(rest)
-        own = learn_each_again(models, part)
-        everyone = concatenate([copy[held] for copy in copies])
-        evidence = log_evidence(own, everyone, n_threads=n_threads)
-        said = learn(part, ways, N_TREES // 2).log_evidences(everyone, evidence, n_threads=n_threads)
-        log_evidences[:, held] = said.reshape(len(copies), -1, *said.shape[1:])
-    usable = left_out & ~np.isnan(log_evidences).any(axis=(0, 2, 3))
-    log_evidences, truth = log_evidences[:, usable], label[usable]
-    level = np.stack([noise_levels(copy[usable], scale) for copy in copies])
+    known = at_most(training, MOST_RELEARNED).objects
+    blind = Population(shape="gaussian").fit(known, training.noise, rng, training.scales)
+    grown = [grow(training, blind, levels, sees_gaps=way, n_threads=n_threads) for way in ways]
+    asked = np.flatnonzero(left_out)
+    copies = [add_noise(objects[asked], level * scale, rng) for level in levels]
+    of_gaps = left_out_log_probability(objects.observed, label, asked, training.n_classes)
+    log_evidences = np.stack(
+        [
+            *_of_class_models(training, models, asked, copies, n_threads),
+            *(_of_trees(trees, unseen[asked], copies, n_threads) for trees, unseen in grown),
+            *([np.tile(of_gaps, (len(copies), 1, 1))] if gaps else []),
+        ],
+        axis=2,
+    )
+    usable = ~np.isnan(log_evidences).any(axis=(0, 2, 3))
+    log_evidences, asked, copies = log_evidences[:, usable], asked[usable], [copy[usable] for copy in copies]
+    truth = label[asked]
+    level = np.stack([noise_levels(copy, scale) for copy in copies])
     log_prior = np.log(np.maximum(np.bincount(truth, minlength=len(models)), 0.5) / len(truth))
     if len(ways) == 2:
         ways, log_evidences = _better_trees(log_evidences, truth, log_prior)
@@ -136,8 +140,7 @@ def learn_ensemble(
     stacked = _stacked_left_out(log_evidences, truth, log_prior, level, stacking.softness, rng)
     after = np.stack([log_losses(part + log_prior, truth) for part in stacked])
     if gridded is not None:
-        known_loss = ~np.isnan(loss[usable])
-        mean, error = _gain(loss[None, usable][:, known_loss], after[:1, known_loss])
+        mean, error = _gain(loss[None, asked], after[:1])
     else:
         before = np.empty(level.shape)
         for place, each, at in zip(before, log_evidences, level, strict=True):
@@ -147,12 +150,11 @@ def learn_ensemble(
         mean, error = _gain(before, after)
     if not wanted and mean <= error:
         return None
-    base_models = learn(training, ways, N_TREES)
-    known = [
-        BaseOutputs(copy[usable], *of_copy)
-        for copy, *of_copy in zip(copies, log_evidences, stacked, level, strict=True)
-    ]
-    nonconformity = learn_nonconformity(known, truth, log_prior, scale)
+    chosen = tuple(trees for trees, _ in grown if trees.sees_gaps in ways)
+    share = shares(objects.observed, label, training.n_classes) if gaps else None
+    base_models = BaseModels(learn_kinds(training), chosen, share)
+    outputs = [BaseOutputs(*of_copy) for of_copy in zip(copies, log_evidences, stacked, level, strict=True)]
+    nonconformity = learn_nonconformity(outputs, truth, log_prior, scale)
     return Ensemble(base_models, gridded, stacking, nonconformity, mean, error, wanted)
 
 
@@ -173,38 +175,55 @@ def least_gain(n: int) -> float:
     return max(LEAST_GAIN, LEAST_TOTAL_GAIN / n)
 
 
-def objects_to_learn_from(training: TrainingSet, rows: IntArray) -> IntArray:
-    """Return some rows of a training set, and more of the classes that have next to no members among them.
-
-    Parameters
-    ----------
-    training : TrainingSet
-        The rows to add are drawn by its generator.
-    rows : (r,)
-        Rising.
-
-    Returns
-    -------
-    (r or more,)
-        Rising.
-    """
-    if len(rows) == len(training):
-        return rows
-    found = np.bincount(training.label[rows], minlength=training.n_classes)
-    more = [rows]
-    for number in np.flatnonzero(found < np.minimum(training.counts, LEAST_MEMBERS)).tolist():
-        rest = np.setdiff1d(np.flatnonzero(training.label == number), rows)
-        wanted = min(LEAST_MEMBERS - int(found[number]), len(rest))
-        more.append(training.rng.choice(rest, wanted, replace=False))
-    return np.sort(np.concatenate(more))
+def _to_leave_out(training: TrainingSet, may: BoolArray) -> BoolArray:
+    """Which objects (n,) to leave out, of those that may be; the only member of a class is never left out: it says nothing."""
+    order = training.rng.permutation(len(training))
+    order = order[may[order] & (training.counts[training.label[order]] > 1)]
+    left_out = np.zeros(len(training), dtype=np.bool_)
+    left_out[order[:MOST_LEFT_OUT]] = True
+    if len(training) > MOST_IN_FOLDS:
+        # All at once: no class may lose more than half of its members.
+        for number in np.flatnonzero(2 * np.bincount(training.label[left_out]) > training.counts).tolist():
+            members = np.flatnonzero(left_out & (training.label == number))
+            left_out[members[training.counts[number] // 2 :]] = False
+    return left_out
 
 
-def _parts(training: TrainingSet, left_out: BoolArray) -> Iterator[tuple[BoolArray, BoolArray]]:
-    """Objects to be left out, and those to learn from; the only member of a class is always among the latter."""
+def _parts(training: TrainingSet, asked: IntArray) -> Iterator[tuple[IntArray, TrainingSet]]:
+    """Places in `asked` (r,) of objects to be left out together, and those to learn from."""
+    held = np.zeros(len(training), dtype=np.bool_)
+    if len(training) > MOST_IN_FOLDS:
+        held[asked] = True
+        yield np.arange(len(asked)), at_most(training.take(~held), MOST_RELEARNED)
+        return
     fold = _deal(training.label, training.rng)
+    # The only member of a class is always learned from.
     alone = training.counts[training.label] < 2
-    for number in np.unique(fold):
-        yield (fold == number) & left_out, (fold != number) | alone
+    for number in np.unique(fold[asked]):
+        yield np.flatnonzero(fold[asked] == number), training.take((fold != number) | alone)
+
+
+def _of_class_models(
+    training: TrainingSet,
+    models: Sequence[ClassModel],
+    asked: IntArray,
+    copies: Sequence[Measurements],
+    n_threads: int,
+) -> FloatArray:
+    """Log evidence (o, levels, r, k) of the copies of objects (r,) under class models and `kinds` that had not seen them."""
+    out = np.empty((1 + len(kinds()), len(copies), len(asked), len(models)))
+    for held, part in _parts(training, asked):
+        everyone = concatenate([copy[held] for copy in copies])
+        each = (learn_each_again(models, part), *learn_kinds(part))
+        for row, own in enumerate(each):
+            said = log_evidence(own, everyone, n_threads=n_threads)
+            out[row][:, held] = said.reshape(len(copies), len(held), -1)
+    return out
+
+
+def _of_trees(trees: Trees, unseen: BoolArray, copies: Sequence[Measurements], n_threads: int) -> FloatArray:
+    """Log evidence (levels, r, k) of the copies of objects by the trees that had not seen them, (r, t)."""
+    return np.stack([trees.log_evidence(copy, unseen, n_threads=n_threads) for copy in copies])
 
 
 def _better_trees(

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from badac import _kernels
+from badac._kernels.trees import Growth, Nodes
 from badac.calibration.coarsening import FloatArray, IntArray
 from badac.classes.population.population import Population
 from badac.data.added_noise import add_noise
@@ -30,15 +32,18 @@ from badac.data.measurements import Measurements, concatenate
 from badac.registry import registered
 from badac.training import TrainingScales, TrainingSet
 
-if TYPE_CHECKING:
-    from sklearn.ensemble import ExtraTreesClassifier
+BoolArray = npt.NDArray[np.bool_]
 
-N_TREES = 64
+N_TREES = 96
+# Of the objects of each class that a tree is grown from, as good as a bootstrap sample (Buja & Stuetzle 2006): of 96 trees 48
+# had not seen an object and can be asked about it.
+_SHARE = 0.5
 # Objects in a leaf, their noisy copies counted.
 _LEAST_IN_LEAF = 3
 # Copies of each object, and so many rows in all if there are many objects.
 _COPIES, _ROWS = 6, 10_000
-_ROWS_PER_BLOCK = 512
+# Rows that one tree is grown from: what a tree takes is bounded, and all trees together see every object.
+_ROWS_PER_TREE = 20_000
 
 
 @registered(
@@ -103,27 +108,27 @@ class Trees:
             return "a node of the trees asks for a number that no object has"
         return ""
 
-    def log_evidence(self, objects: Measurements) -> FloatArray:
-        """Return (n, k): log of the classes' shares over those in training, one more tree voting as the latter."""
-        seen = numbers(objects, self.blind, self.scales, sees_gaps=self.sees_gaps)
-        out = np.empty((objects.n_objects, len(self.log_prior)))
-        for start in range(0, len(seen), _ROWS_PER_BLOCK):
-            leaf = self._leaves(seen[start : start + _ROWS_PER_BLOCK])
-            out[start : start + _ROWS_PER_BLOCK] = self.share[leaf].sum(axis=1)
-        votes = (out + np.exp(self.log_prior)) / (len(self.root) + 1.0)
-        return np.asarray(np.log(votes) - self.log_prior)
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The arrays of the nodes, for the kernels."""
+        return Nodes(self.root, self.question, self.threshold, self.yes, self.no, self.gap_is_yes, self.share)
 
-    def _leaves(self, seen: npt.NDArray[np.float32]) -> IntArray:
-        """Return (n, t): the row of `share` that each object ends at in each tree."""
-        rows = np.arange(len(seen))[:, None]
-        node = np.tile(self.root, (len(seen), 1))
-        while True:
-            asked = self.question[node]
-            if (asked < 0).all():
-                return np.asarray(self.yes[node], dtype=np.int64)
-            number = seen[rows, np.maximum(asked, 0)]
-            is_yes = np.where(np.isnan(number), self.gap_is_yes[node], number <= self.threshold[node])
-            node = np.where(asked < 0, node, np.where(is_yes, self.yes[node], self.no[node]))
+    def log_evidence(
+        self, objects: Measurements, asked: BoolArray | None = None, *, n_threads: int = 1
+    ) -> FloatArray:
+        """Return (n, k): log of the classes' shares over those in training, one more tree voting as the latter.
+
+        Parameters
+        ----------
+        objects : Measurements
+            (n, m)
+        asked : (n, t), optional
+            Which trees each object is asked of; all without it.
+        """
+        seen = numbers(objects, self.blind, self.scales, sees_gaps=self.sees_gaps)
+        votes = _kernels.walk_trees(seen, self.nodes, asked, n_threads=n_threads)
+        count = float(len(self.root)) if asked is None else asked.sum(axis=1, keepdims=True)
+        return np.asarray(np.log((votes + np.exp(self.log_prior)) / (count + 1.0)) - self.log_prior)
 
 
 def numbers(
@@ -146,8 +151,9 @@ def grow(
     *,
     sees_gaps: bool,
     n_trees: int = N_TREES,
-) -> Trees:
-    """Grow trees on training objects and noisier copies of them.
+    n_threads: int = 1,
+) -> tuple[Trees, BoolArray]:
+    """Grow trees on training objects and noisier copies of them, each tree on half of every class.
 
     Parameters
     ----------
@@ -156,10 +162,13 @@ def grow(
         Of all training objects, whatever their class.
     levels : sequence of float
         Noise that is added to copies, in units of each point's spread.
-    """
-    # A second of import that only those who grow trees should wait for.
-    from sklearn.ensemble import ExtraTreesClassifier
 
+    Returns
+    -------
+    Trees
+    (n, t)
+        Which trees had seen neither an object nor a copy of it.
+    """
     n, scales, rng = len(training), training.scales, training.rng
     copies = 1 if max(levels) == 0.0 else int(np.clip(_ROWS // n, 2, _COPIES))
     noisy = [level for level in levels if level > 0.0]
@@ -168,36 +177,36 @@ def grow(
         added = rng.choice(noisy, (n, 1)) * scales.scale
         grown.append(add_noise(training.objects, added, rng))
     seen = numbers(concatenate(grown), blind, scales, sees_gaps=sees_gaps)
-    forest = ExtraTreesClassifier(
-        n_trees, min_samples_leaf=_LEAST_IN_LEAF, random_state=int(rng.integers(2**31))
-    ).fit(seen, np.tile(training.label, copies))
+    drawn = draw(training.label, n_trees, _ROWS_PER_TREE // copies, rng)
+    growth = Growth(
+        seen,
+        np.tile(training.label, copies),
+        np.hstack([drawn + n * copy for copy in range(copies)]),
+        rng.integers(2**62, size=n_trees),
+        training.n_classes,
+        max(1, int(np.sqrt(seen.shape[1]))),
+        _LEAST_IN_LEAF,
+    )
+    nodes = _kernels.grow_trees(growth, n_threads=n_threads)
     count = training.counts.astype(np.float64)
     log_prior = np.log((count + 0.5) / (count + 0.5).sum())
-    return Trees(blind, scales, sees_gaps, **_as_arrays(forest, training.n_classes), log_prior=log_prior)
+    return Trees(blind, scales, sees_gaps, *nodes, log_prior=log_prior), not_drawn(drawn, n)
 
 
-def _as_arrays(forest: ExtraTreesClassifier, n_classes: int) -> dict[str, Any]:
-    """All trees one after the other."""
-    parts: dict[str, list[npt.NDArray[Any]]] = {
-        name: [] for name in ("question", "threshold", "yes", "no", "gap_is_yes", "share")
-    }
-    root, n_nodes, n_leaves = [], 0, 0
-    for grown in forest.estimators_:
-        tree = grown.tree_
-        leaf = tree.children_left < 0
-        place = n_leaves + np.cumsum(leaf) - 1
-        share = np.zeros((int(leaf.sum()), n_classes))
-        share[:, forest.classes_] = tree.value[leaf, 0] / tree.value[leaf, 0].sum(axis=1, keepdims=True)
-        parts["question"].append(np.where(leaf, -1, tree.feature))
-        parts["threshold"].append(np.where(leaf, 0.0, tree.threshold))
-        parts["yes"].append(np.where(leaf, place, tree.children_left + n_nodes))
-        parts["no"].append(np.where(leaf, place, tree.children_right + n_nodes))
-        parts["gap_is_yes"].append(tree.missing_go_to_left.astype(np.bool_))
-        parts["share"].append(share)
-        root.append(n_nodes)
-        n_nodes += tree.node_count
-        n_leaves += len(share)
-    types = {"question": np.int32, "yes": np.int32, "no": np.int32, "share": np.float32}
-    arrays = {name: np.concatenate(part) for name, part in parts.items()}
-    arrays = {name: array.astype(types.get(name, array.dtype)) for name, array in arrays.items()}
-    return {"root": np.array(root, dtype=np.int64), **arrays}
+def draw(label: IntArray, n_trees: int, most: int, rng: np.random.Generator) -> IntArray:
+    """Return (t, s): rows for each tree, half of each class and at least one of it, `most` or so in all."""
+    share = min(_SHARE, most / len(label))
+    parts = []
+    for number in np.unique(label).tolist():
+        members = np.flatnonzero(label == number)
+        kept = max(1, round(share * len(members)))
+        order = np.argsort(rng.random((n_trees, len(members))), axis=1)[:, :kept]
+        parts.append(members[order])
+    return np.hstack(parts)
+
+
+def not_drawn(drawn: IntArray, n: int) -> BoolArray:
+    """Return (n, t): which trees were grown without each of n objects."""
+    out = np.ones((n, len(drawn)), dtype=np.bool_)
+    out[drawn.ravel(), np.repeat(np.arange(len(drawn)), drawn.shape[1])] = False
+    return out

@@ -131,9 +131,12 @@ def _weigh(
     def loss(vector: FloatArray) -> tuple[float, FloatArray]:
         log_weights, bias = _parts(vector, count, knots)
         weights = np.exp(log_weights)
-        joint = np.einsum("nok,no->nk", soft, place @ weights.T) + bias + log_prior
-        total = logsumexp(joint, axis=1, keepdims=True)
-        slope = np.exp(joint - total)
+        joint = ((place @ weights.T)[:, None, :] @ soft)[:, 0] + (bias + log_prior)
+        best = joint.max(axis=1, keepdims=True)
+        slope = np.exp(joint - best)
+        total = slope.sum(axis=1, keepdims=True)
+        slope /= total
+        total = best + np.log(total)
         slope[rows, label] -= 1.0
         slope *= share
         away, change = log_weights - expected, np.diff(log_weights, axis=1)
@@ -142,7 +145,7 @@ def _weigh(
             + _KNOWN_CHANGE * (change**2).sum()
             + _KNOWN_BIAS * (bias**2).sum()
         )
-        by_weight = weights * (np.einsum("nk,nok->no", slope, soft).T @ place) + _KNOWN_WEIGHT * away
+        by_weight = weights * ((soft @ slope[:, :, None])[:, :, 0].T @ place) + _KNOWN_WEIGHT * away
         by_weight[:, 1:] += _KNOWN_CHANGE * change
         by_weight[:, :-1] -= _KNOWN_CHANGE * change
         return value, np.concatenate([by_weight.ravel(), slope.sum(axis=0) + _KNOWN_BIAS * bias])

@@ -1,0 +1,52 @@
+// Points on their own: the walk over objects. Twin: badac/_kernels/pointwise.py.
+#include "pointwise.hpp"
+
+#include <string>
+
+#include "aligned.hpp"
+#include "dispatch.hpp"
+#include "door.hpp"
+#include "pointwise_kernel.hpp"
+
+namespace badac {
+namespace {
+
+constexpr Levels<PointwiseKernels> kLevels = BADAC_LEVELS(pointwise_kernels);
+
+// Rows of g rounded up to `padded`, filled with `filling`.
+AlignedVector<double> widened(const Matrix& from, int64_t padded, double filling) {
+    const int64_t m = int64_t(from.shape(0)), g = int64_t(from.shape(1));
+    AlignedVector<double> out(size_t(m * padded), filling);
+    for (int64_t j = 0; j < m; ++j) std::copy(from.data() + j * g, from.data() + (j + 1) * g, out.data() + j * padded);
+    return out;
+}
+
+}  // namespace
+
+void bind_pointwise(nb::module_& m) {
+    m.def(
+        "pointwise_logsumexp",
+        [](Output out, const Matrix& values, const Matrix& variance, const Matrix& y, const Matrix& u, const Matrix& log_weights,
+           int n_threads, const std::string& level) {
+            const PointwiseKernels& kernels = choose(kLevels, level);
+            const int64_t n = int64_t(values.shape(0)), points = int64_t(values.shape(1)), g = int64_t(y.shape(1));
+            require(out.size() == size_t(n), "out does not fit values");
+            require(variance.shape(0) == values.shape(0) && variance.shape(1) == values.shape(1), "variance does not fit values");
+            require(int64_t(y.shape(0)) == points && g >= 1, "the mixtures do not fit values");
+            require(u.shape(0) == y.shape(0) && u.shape(1) == y.shape(1) && log_weights.shape(0) == y.shape(0) &&
+                        log_weights.shape(1) == y.shape(1),
+                    "the mixtures do not fit each other");
+            const int64_t padded = (g + kernels.group - 1) / kernels.group * kernels.group;
+            const auto wide_y = widened(y, padded, 0.0), wide_u = widened(u, padded, 1.0), wide_w = widened(log_weights, padded, -1e300);
+            const PointMixtures in{points, padded, wide_y.data(), wide_u.data(), wide_w.data()};
+            over_objects(n, objects_per_block(20.0 * double(points * padded), 1), n_threads, [&] {
+                return [&, work = AlignedVector<double>(size_t(padded))](int64_t first, int64_t last) mutable {
+                    for (int64_t i = first; i < last; ++i)
+                        out.data()[i] = kernels.log_evidence(in, values.data() + i * points, variance.data() + i * points, work.data());
+                };
+            });
+        },
+        written("out"), "values"_a, "variance"_a, "y"_a, "u"_a, "log_weights"_a, "n_threads"_a, "level"_a);
+}
+
+}  // namespace badac
