@@ -44,12 +44,10 @@ lint: $(STAMP)
 # The site. A link that leads nowhere, a docstring that does not parse or a page that nobody lists fails. `make docs` leaves the
 # gallery's scripts unrun (the tests run them, small); `make site` runs them for their pictures.
 docs: $(STAMP)
-	rm -rf docs/gallery docs/reference
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/sphinx-build -j 2 --fail-on-warning --keep-going --quiet docs build/docs
 
 site: $(STAMP)
-	rm -rf docs/gallery docs/reference
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -D plot_gallery=True docs build/site
+	$(BIN)/sphinx-build -j 2 --fail-on-warning --keep-going --quiet -D plot_gallery=True docs build/site
 
 # The triage page is driven by the system's own Chromium; no browser is ever downloaded.
 unit: $(STAMP)

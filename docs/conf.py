@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -73,11 +74,24 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_toc_level": 2,
+    "collapse_navigation": True,
+    "navigation_depth": 2,
     "navbar_align": "left",
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc"], "reference/**": ["page-toc"]},
 }
-html_sidebars = {"index": []}
+# The tree of two hundred names would be drawn anew on every page of the reference: its pages have the way back instead.
+html_sidebars = {"index": [], "reference/**": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def setup(app: Any) -> None:
+    """Remove pages that an earlier build wrote of examples and names that are no more: nobody would list them."""
+    listed = set(re.findall(r"^   (\w+)$", (ROOT / "docs/reference.md").read_text("utf-8"), re.MULTILINE))
+    for page in (ROOT / "docs/reference").glob("*.rst"):
+        if page.stem.rpartition(".")[2] not in listed:
+            page.unlink()
+    for page in (ROOT / "docs/gallery").glob("plot_*.rst"):
+        if not (ROOT / "examples/gallery" / f"{page.stem}.py").exists():
+            page.unlink()

@@ -27,6 +27,8 @@ from badac.evidence import log_evidence
 from badac.judge import FittedModel, Judgement
 from badac.posterior import log_total
 
+__all__ = ["Comparison", "Difference", "ListWarning"]
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

@@ -39,6 +39,8 @@ from badac.noise_learning.variety import FEWEST, Variety, measure_variety
 from badac.printing import html_table
 from badac.training import TrainingScales
 
+__all__ = ["Diagnosis", "diagnose"]
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

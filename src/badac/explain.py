@@ -26,6 +26,8 @@ from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import CountingNoise, noise_of_class
 from badac.printing import html_table, text_table
 
+__all__ = ["Explanation"]
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 

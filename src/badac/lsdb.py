@@ -22,6 +22,8 @@ from badac.data.light_curves import from_long
 from badac.estimators import BADACClassifier
 from badac.partition import empty, judged
 
+__all__ = ["NestedColumns", "judge_light_curves"]
+
 
 @dataclass(frozen=True)
 class NestedColumns:

@@ -26,6 +26,8 @@ from badac.estimators import BADACClassifier
 from badac.identity import identity
 from badac.verdicts import STANDARD, WITH_PVALUES, Verdicts
 
+__all__ = ["BadRows", "Columns", "judge", "judged", "lean"]
+
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 

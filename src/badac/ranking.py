@@ -14,6 +14,8 @@ from badac.calibration.pool import Pool
 from badac.calibration.promise import ListCounts, promise_of
 from badac.verdicts import FloatArray, Verdicts
 
+__all__ = ["Ranking"]
+
 IntArray = npt.NDArray[np.int64]
 
 _ROWS_SHOWN = 20

@@ -21,6 +21,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+__all__ = ["Entry", "entries", "registered"]
+
 KINDS = {
     "class_model": "what a class is",
     "noise": "how measurements scatter",

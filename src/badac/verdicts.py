@@ -22,6 +22,8 @@ import numpy.typing as npt
 
 from badac.data.files import needs
 
+__all__ = ["Verdicts"]
+
 FloatArray = npt.NDArray[np.float64]
 
 STANDARD = ("score", "anomaly_proba", "proba")

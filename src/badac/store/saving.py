@@ -1,0 +1,82 @@
+"""Save and load: a fitted model to a file and back, whole, checked and through migrations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+# What a file may hold is what they are made of: importing them registers it.
+import badac.estimators
+import badac.stream
+from badac import registry
+from badac.store.files import read_file, write_file
+from badac.store.migrations import migrated
+from badac.store.parts import Encoder, ModelFileError, StoredPart, build, decode
+
+# Format 1 said neither who wrote it nor the versions of its parts: those have the version 0.
+_FIRST_WRITER = "0.1 (format 1)"
+
+
+def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = None) -> None:
+    """Write a fitted estimator to a file, atomically.
+
+    What p-values need is made ready before, if it is not yet (`BADACClassifier.prepare_pvalues`, about as long as `fit`), so
+    that whoever ranks with the file learns nothing again.
+
+    Parameters
+    ----------
+    model : BADACClassifier or Stream
+        A fitted model made of registered classes: badac's own, and those of yours that `badac.registry.registered` knows.
+    path : path
+        By custom with the suffix ``.badac``.
+    key : bytes or str, optional
+        A secret to sign the file with (HMAC-SHA256). Whoever knows it can load with ``key=`` and be sure that the file is as it
+        was saved, by somebody who knows it too.
+    """
+    entry = registry.entry_of(type(model))
+    if entry is None or entry.kind != "estimator" or not hasattr(model, "classes_"):
+        known = " or ".join(one.part for one in registry.entries("estimator"))
+        raise TypeError(f"badac.save stores a fitted {known}: got {model!r}.")
+    if hasattr(model, "prepare_pvalues") and len(model.training_):
+        model.prepare_pvalues()
+    encoder = Encoder()
+    tree = encoder.encode(model, type(model).__name__)
+    header = {"badac": _version(), "schemas": encoder.schemas, "tree": tree}
+    write_file(path, header, encoder.arrays, key)
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    functions: Sequence[Callable[..., Any]] = (),
+    key: bytes | str | None = None,
+) -> Any:
+    """Read a model that `save` wrote; refuse anything else with a `ModelFileError` that says why.
+
+    Parameters
+    ----------
+    path : path
+    functions : functions, optional
+        Those of the model's parametric classes, of the names they had when it was saved: the file holds no code.
+    key : bytes or str, optional
+        That it was saved with: a file that is not signed with it is refused.
+    """
+    header, arrays = read_file(path, key)
+    writer = header.get("badac", _FIRST_WRITER)
+    try:
+        root = decode(header["tree"], arrays, header.get("schemas", {}), functions, migrated)
+        if not isinstance(root, StoredPart):
+            raise ModelFileError("it holds no model.")
+        return build(root)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}, written by badac {writer}, cannot be loaded: {error}") from error
+    except Exception as error:  # whatever a file that was made to break it may set off
+        raise ModelFileError(
+            f"{path}, written by badac {writer}, holds no model that badac {_version()} knows: {error!r}. Load it with the "
+            "version that wrote it, or fit the model again."
+        ) from error
+
+
+def _version() -> str:
+    return badac.__version__
