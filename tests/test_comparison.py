@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from badac import BADACClassifier, Measurements
@@ -121,3 +122,24 @@ def test_objects_that_somebody_has_looked_at(model: BADACClassifier, new: Measur
         model.rank(table, verdicts={0: "odd"})
     with pytest.raises(ValueError, match="rows of the 500 objects"):
         model.rank(table, verdicts={500: "known"})
+
+
+def test_what_is_said_of_a_column_says_its_name() -> None:
+    rng = np.random.default_rng(11)
+    names = ["u_g", "g_r", "r_i"]
+
+    def colours(n: int, shift: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:
+        label = rng.choice(["QSO", "STAR"], n)
+        values = rng.normal(np.where(label == "QSO", 0.0, 2.0)[:, None], 0.3, (n, 3)) + np.array(
+            [0, shift, 0]
+        )
+        table = {name: values[:, k] for k, name in enumerate(names)}
+        return pd.DataFrame(table | {f"e_{name}": np.full(n, 0.1) for name in names}), label
+
+    table, label = colours(200)
+    found = (
+        BADACClassifier(class_model="template", random_state=0)
+        .fit(table, label)
+        .compare(colours(100, 0.5)[0])
+    )
+    assert "g_r by" in found.why and "column" not in found.why

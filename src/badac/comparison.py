@@ -13,7 +13,7 @@ on the error bars of the new objects alone can be learned from their bulk, and i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +88,8 @@ class Comparison:
     pvalue : (s,)
         Of the new objects that were compared, at most 2,000 of them: `histogram` draws them.
     error_scale : float or None
-        Factor on the error bars of the new objects under which their bulk is like the training's; None where it cannot be told.
+        Factor on the error bars of the new objects under which their bulk is like the training's: 1 unless their bulk says
+        otherwise; None without error bars.
     known_share : float
         Share of the new objects that look like known ones: the density of p-values near 1.
     """
@@ -130,7 +131,7 @@ class Comparison:
         return "\n".join(f"{one.what}: {one.words}" for one in self.differences)
 
 
-def compare(judged: Judgement, rows: IntArray | None = None) -> Comparison:
+def compare(judged: Judgement, rows: IntArray | None = None, names: Sequence[str] = ()) -> Comparison:
     """Compare new objects with the training's.
 
     Parameters
@@ -139,6 +140,8 @@ def compare(judged: Judgement, rows: IntArray | None = None) -> Comparison:
         The new objects (n, m), of a model whose p-values were made ready.
     rows : (s,) int, optional
         Of those that are compared; `some_rows` of all if not given. A table that is read in batches keeps just these.
+    names : sequence of str
+        Of the columns (m,), where they have any: what is said of a column says its name.
     """
     chosen = some_rows(len(judged.objects)) if rows is None else rows
     model, objects = judged.model, judged.objects[chosen]
@@ -149,15 +152,18 @@ def compare(judged: Judgement, rows: IntArray | None = None) -> Comparison:
         return Comparison((), pvalue, None, known_share)
     most = _MOST_WITH_OWN_POINTS if objects.own_points else _MOST
     new, old = objects[:most], _some(known, most)
-    scale, factor = _error_factor(model, old, new)
+    scale, sure = _error_factor(model, old, new)
+    called = [*names, *(f"column {number}" for number in range(len(names), known.n_points))]
     found = [
         *_noise_levels(model, known, objects),
-        *_error_bars(scale, factor),
-        *(() if objects.own_points else _values(judged, chosen, known)),
-        *(() if objects.own_points else _gaps(known, objects)),
+        *_error_bars(scale, sure),
+        *(() if objects.own_points else _values(judged, chosen, known, called)),
+        *(() if objects.own_points else _gaps(known, objects, called)),
         *_bulk(pvalue, known_share, n_known=0 if model.pool is None else len(model.pool)),
     ]
-    return Comparison(tuple(found), pvalue, scale if factor is not None else None, known_share)
+    told = any(one.what == "error bars" for one in found)
+    error_scale = None if sure is None else scale if told else 1.0
+    return Comparison(tuple(found), pvalue, error_scale, known_share)
 
 
 def with_error_scale(objects: Measurements, factor: float) -> Measurements:
@@ -233,7 +239,9 @@ def _error_bars(scale: float, sure: float | None) -> Iterator[Difference]:
     yield Difference("error bars", 1.0, scale, words, True)
 
 
-def _values(judged: Judgement, chosen: IntArray, known: Measurements) -> Iterator[Difference]:
+def _values(
+    judged: Judgement, chosen: IntArray, known: Measurements, called: Sequence[str]
+) -> Iterator[Difference]:
     """Shift and spread of the columns within the predicted classes."""
     model, objects, predicted = judged.model, judged.objects[chosen], judged.predicted[chosen]
     old = Judgement(model, _some(known, MOST), judged.n_threads)
@@ -257,25 +265,25 @@ def _values(judged: Judgement, chosen: IntArray, known: Measurements) -> Iterato
                 worst_spread = ratio, column
     if worst_shift[0]:
         words = (
-            f"the values of the new objects are shifted: column {worst_shift[1]} by {worst_shift[0]:+.2g} times the spread "
+            f"the values of the new objects are shifted: {called[worst_shift[1]]} by {worst_shift[0]:+.2g} times the spread "
             "within a class. Bring them to the training's zero point and units, or fit with nuisance={'offset': ...}."
         )
         yield Difference("values", 0.0, worst_shift[0], words, True)
     if worst_spread[0] != 1.0:
         words = (
             f"the values of the new objects scatter {worst_spread[0]:.2g} times as much within a class as the training's "
-            f"(column {worst_spread[1]}). Bring them to the training's units, or fit with nuisance={{'gain': ...}}."
+            f"({called[worst_spread[1]]}). Bring them to the training's units, or fit with nuisance={{'gain': ...}}."
         )
         yield Difference("values", 1.0, worst_spread[0], words, True)
 
 
-def _gaps(known: Measurements, objects: Measurements) -> Iterator[Difference]:
+def _gaps(known: Measurements, objects: Measurements, called: Sequence[str]) -> Iterator[Difference]:
     old, new = missing_share(known.observed), missing_share(objects.observed)
     error = np.sqrt(0.25 * (1.0 / len(known) + 1.0 / len(objects)))
     column = int(np.argmax(np.abs(new - old)))
     if abs(new[column] - old[column]) > max(_GAPS, _SURE * error):
         words = (
-            f"column {column} is missing in {new[column]:.0%} of the new objects and in {old[column]:.0%} of the training's. "
+            f"{called[column]} is missing in {new[column]:.0%} of the new objects and in {old[column]:.0%} of the training's. "
             "P-values compare with training objects without it; the class itself may be less sure."
         )
         yield Difference("gaps", float(old[column]), float(new[column]), words, False)

@@ -35,6 +35,7 @@ from badac.estimators.validation import (
     check_coordinates,
     counted,
     describe_objects,
+    names_of_columns,
     refuse_words,
     to_labels,
     to_measurements,
@@ -392,7 +393,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         The promise of a list (`rank` with `fdr`) holds for objects like the training's only.
         """
-        return compare(self.judge(X, X_err=X_err, pvalues=True))
+        return self._comparison(self.judge(X, X_err=X_err, pvalues=True))
 
     def rank(self, X: Any, *, X_err: Any = None, fdr: float | None = None, verdicts: Any = None) -> Ranking:
         """Return a table of the objects, strangest first.
@@ -421,10 +422,13 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = replace(table, objects=rows[table.objects])
         if fdr is None:
             return table
-        listed = table.discoveries(fdr, judged.model.pool, compare(judged).why)
+        listed = table.discoveries(fdr, judged.model.pool, self._comparison(judged).why)
         if listed.why:
             warnings.warn(listed.why, ListWarning, stacklevel=2)
         return listed
+
+    def _comparison(self, judged: Judgement) -> Comparison:
+        return compare(judged, names=names_of_columns(self))
 
     def explain(self, X: Any, *, X_err: Any = None) -> Explanation:
         """Say why objects are strange: which points, which window, and what they should have looked like.

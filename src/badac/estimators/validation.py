@@ -322,8 +322,15 @@ def describe_objects(estimator: Any, X: Any, found: Description) -> Description:
     if isinstance(X, Catalogue):
         return X.about
     layout = getattr(estimator, "layout_", {})
-    names = tuple(layout.get("features", ())) or tuple(getattr(estimator, "feature_names_in_", ()))
+    names = names_of_columns(estimator)
     if found.axis.name or len(names) != estimator.n_features_in_:
         return replace(found, bands=tuple(layout.get("bands", ())))
     kind = kind_of_columns(estimator.training_, names)
-    return replace(found, kind=kind, features=tuple(map(str, names)), units=dict(layout.get("units", {})))
+    return replace(found, kind=kind, features=names, units=dict(layout.get("units", {})))
+
+
+def names_of_columns(estimator: Any) -> tuple[str, ...]:
+    """Return the names that the training's columns (m,) had, or none."""
+    layout = getattr(estimator, "layout_", {})
+    names = tuple(layout.get("features", ())) or tuple(getattr(estimator, "feature_names_in_", ()))
+    return tuple(map(str, names))

@@ -21,6 +21,7 @@ from badac.data import Catalogue, Layout, write_table
 from badac.data.losses import counted, some
 from badac.data.spreadsheets import safe_frame, said
 from badac.estimators import BADACClassifier
+from badac.estimators.validation import names_of_columns
 from badac.job.batches import batches
 from badac.job.record import layout_of
 from badac.ranking import Ranking, strangest_first
@@ -191,7 +192,7 @@ def list_of(
 
 def compared(model: BADACClassifier, some: Catalogue) -> Comparison:
     """Compare objects that were kept for it, in the order of `badac.comparison.turn_of`, with the training's."""
-    return compare(model.judge(some.objects, pvalues=True), np.arange(len(some)))
+    return compare(model.judge(some.objects, pvalues=True), np.arange(len(some)), names_of_columns(model))
 
 
 def _said_of(comparison: Comparison | None) -> dict[str, Any] | None:
