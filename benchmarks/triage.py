@@ -1,24 +1,27 @@
 """Looks that learn: an expert who knows the truth looks at 100 objects, and what is new among them is counted.
 
-    python -m benchmarks.triage --seeds 3                       # all sets, clean and noisy
-    python -m benchmarks.triage --sets gaia cells --seeds 1 --peers none
-    python -m benchmarks.triage --seeds 5 --write-docs          # the tables of docs/triage.md
+    python -m benchmarks.triage --seeds 5                       # all sets, clean and noisy
+    python -m benchmarks.triage --sets gaia cells --seeds 1 --who session "static ranking"
+    python -m benchmarks.triage --seeds 5 --again session --write-docs          # the tables of docs/triage.md
 
 Sets and cases are those of `benchmarks.triage_sets`: rare classes, and classes left out of the training, among new objects of
 known classes. After each look the expert says the object's class, or names the new kind. Beside a `badac.triage.Session`: the
 static ranking of the same model, coniferest's isolation forest, PineForest and AADForest (pip install coniferest) on the same
 new objects, with values and with values and errors as features (gaps filled by the median; irregular curves in ten bins of
 time a band), which are told "anomaly" or "regular", and a random order. Printed: found after 10, 30 and 100 looks, and the
-processor's seconds a decision. Finished cases are kept in benchmarks/results/triage.json, and not run again.
+processor's seconds a decision. What is finished is kept, models in benchmarks/results/triage_fits and what was found in
+benchmarks/results/triage.json, and not run again: a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,8 @@ from reproduction.marked import write_into
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "triage.json", ROOT / "docs" / "triage.md"
+FITS = ROOT / "benchmarks" / "results" / "triage_fits"
+KINDS = ("clean", "noisy")
 LOOKS = 100
 AT = (10, 30, 100)
 PEERS = ("isolation forest", "PineForest", "AADForest")
@@ -89,29 +94,53 @@ def with_forest(name: str, case: Case, table: np.ndarray, seed: int) -> tuple[Fo
     return found, (time.process_time() - start) / len(found)
 
 
-def run_case(case: Case, seed: int, peers: tuple[str, ...]) -> dict[str, Any]:
-    """Run everybody on a case, clean and noisy."""
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A model of a case, and the new objects, clean and noisy, with what it says of them."""
+
+    model: BADACClassifier
+    new: dict[str, Measurements]
+    verdicts: dict[str, Verdicts]
+
+
+def judged(case: Case, seed: int, kept: Path) -> Judged:
+    """Fit and judge, or read what an earlier run kept."""
+    if kept.exists():
+        found: Judged = pickle.loads(kept.read_bytes())
+        return found
     model = BADACClassifier(random_state=seed).fit(case.train, case.label)
-    out: dict[str, Any] = {}
-    for kind, new in (("clean", case.new), ("noisy", case.noisy(np.random.default_rng([seed, 5])))):
-        judged = model.verdicts(new)
-        found = {"session": with_session(case, model, new, judged)}
-        found["static ranking"] = in_order(case, np.argsort(-judged.score, kind="stable")), 0.0
-        for peer in peers:
-            for more in (False, True):
-                table = features(new, with_errors=more)
-                found[f"{peer}{', errors too' if more else ''}"] = with_forest(peer, case, table, seed)
-        shuffled = np.random.default_rng([seed, 9]).permutation(len(new))
-        found["random"] = in_order(case, shuffled), 0.0
-        out[kind] = {
-            "n": len(new),
-            "n_new": int(case.is_new.sum()),
-            **{
-                name: {"found": [int(sum(looks[:k])) for k in AT], "seconds": round(seconds, 5)}
-                for name, (looks, seconds) in found.items()
-            },
-        }
-    return out
+    new = {"clean": case.new, "noisy": case.noisy(np.random.default_rng([seed, 5]))}
+    made = Judged(model, new, {kind: model.verdicts(objects) for kind, objects in new.items()})
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(kept, pickle.dumps(made))
+    return made
+
+
+def run_one(who: str, case: Case, kind: str, seed: int, have: Judged) -> tuple[Found, float]:
+    """Let one algorithm look."""
+    new, verdicts = have.new[kind], have.verdicts[kind]
+    if who == "session":
+        return with_session(case, have.model, new, verdicts)
+    if who == "static ranking":
+        return in_order(case, np.argsort(-verdicts.score, kind="stable")), 0.0
+    if who == "random":
+        return in_order(case, np.random.default_rng([seed, 9]).permutation(len(new))), 0.0
+    peer, _, more = who.partition(", ")
+    return with_forest(peer, case, features(new, with_errors=bool(more)), seed)
+
+
+def run_case(case: Case, seed: int, who: list[str], kept: dict[str, Any], fits: Path) -> list[str]:
+    """Run those algorithms that a case has not been given to yet, clean and noisy; return their names."""
+    missing = [each for each in who if any(each not in kept.get(kind, {}) for kind in KINDS)]
+    if not missing:
+        return []
+    have = judged(case, seed, fits)
+    for kind in KINDS:
+        into = kept.setdefault(kind, {"n": len(case.new), "n_new": int(case.is_new.sum())})
+        for each in missing:
+            looks, seconds = run_one(each, case, kind, seed, have)
+            into[each] = {"found": [int(sum(looks[:k])) for k in AT], "seconds": round(seconds, 5)}
+    return missing
 
 
 # -- what was found --------------------------------------------------------------------------------------------------
@@ -173,29 +202,32 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--peers", nargs="+", default=list(PEERS))
+    parser.add_argument("--who", nargs="+", default=list(ALL), choices=ALL, metavar="ALGORITHM")
+    parser.add_argument("--again", nargs="+", default=[], choices=ALL, help="run these once more")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument(
+        "--fits", type=Path, default=FITS, help="folder of kept models; remove it after a change"
+    )
     parser.add_argument("--write-docs", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     kept: dict[str, Any] = json.loads(asked.results.read_text()) if asked.results.exists() else {}
-    peers = tuple(peer for peer in asked.peers if peer in PEERS)
     for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
         for name in asked.sets:
             found = find(name)
             for case in cases(found, name, seed) if found is not None else ():
-                key = f"{name}/{case.name}/{seed}"
-                if key in kept:
-                    continue
-                kept[key] = run_case(case, seed, peers)
-                write_whole(asked.results, json.dumps(kept, indent=1))
-                line = {
-                    kind: {who: one[who]["found"] for who in ALL if who in one}
-                    for kind, one in kept[key].items()
-                }
-                print(key, json.dumps(line), flush=True)
+                one = kept.setdefault(f"{name}/{case.name}/{seed}", {})
+                for kind in one.values():
+                    for who in asked.again:
+                        kind.pop(who, None)
+                file = asked.fits / f"{name}-{case.name.replace(' ', '_')}-{seed}.pkl"
+                new = run_case(case, seed, asked.who, one, file)
+                if new:
+                    write_whole(asked.results, json.dumps(kept, indent=1))
+                    line = {kind: {who: one[kind][who]["found"] for who in new} for kind in KINDS}
+                    print(f"{name}/{case.name}/{seed}", json.dumps(line), flush=True)
     print(table(kept))
     if asked.write_docs:
         write_into(PAGE, {"triage": table(kept)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,23 @@ def test_a_ranking_may_hold_the_strangest_only(client: Any, trained: BADACClassi
         expected.counts,
     )
     assert "the 25 strangest" in found.notes[0]
+
+
+def test_what_somebody_has_explained_is_neither_ranked_nor_listed(
+    client: Any, trained: BADACClassifier, folder: Path
+) -> None:
+    options = RankOptions(fdr=0.3, n_ranked=25, n_shown=4)
+    all_of_them = rank_files(trained, folder, folder.parent / "out", client, options)
+    options = replace(options, without=frozenset(map(str, all_of_them.ranking.ids[:3].tolist())))
+    found = rank_files(trained, folder, folder.parent / "out", client, options)
+    assert (found.n_objects, found.n_without) == (197, 3)
+    np.testing.assert_array_equal(found.ranking.ids[:22], all_of_them.ranking.ids[3:25])
+    expected = rank_file(trained, one_file(folder), replace(options, n_ranked=200))
+    assert (found.n_discoveries, found.counts) == (expected.n_discoveries, expected.counts)
+    np.testing.assert_array_equal(found.shown.ids, expected.shown.ids)
+    everything = frozenset(map(str, expected.ranking.ids.tolist())) | options.without
+    with pytest.raises(ValueError, match="nothing is left to rank"):
+        rank_files(trained, folder, folder.parent / "out", client, replace(options, without=everything))
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(

@@ -132,6 +132,11 @@ def rank(
         _check_there(new, folder_too=on_cluster)
         if on_error is OnErrorChoice.report and not on_cluster:
             raise typer.BadParameter("--on-error report needs --workers or --scheduler.")
+        without: frozenset[str] = frozenset()
+        if verdicts is not None:
+            from badac.triage.verdict_files import dismissed
+
+            without = dismissed(verdicts)
         from badac.job.record import layout_of
 
         if is_model(model):
@@ -149,7 +154,7 @@ def rank(
         from badac.job import RankOptions, output_folder, rank_file, rows_in, write_results
 
         layout = table.over(layout_of(fitted))
-        options = RankOptions(layout, fdr, batch, show, command, on_error.value)
+        options = RankOptions(layout, fdr, batch, show, command, on_error.value, without=without)
         if on_cluster:
             found = rank_on_cluster(fitted, new, output, options, workers=workers, scheduler=scheduler)
             for line in found.notes:
@@ -160,11 +165,8 @@ def rank(
             with counting(f"Ranking {new.name}", rows_in(new), "rows") as done:
                 found = rank_file(fitted, new, options, done=done, say=warn)
         if verdicts is not None:
-            from badac.triage.verdict_files import without_dismissed
-
-            found, count = without_dismissed(found, verdicts)
             inform(
-                f"{verdicts.name}: {count} objects that somebody has explained leave the ranking; the list is made again."
+                f"{verdicts.name}: {found.n_without} objects that somebody has explained are left out of ranking and list."
             )
         with output_folder(output, overwrite=overwrite) as working, step("Writing the report"):
             stored = model if is_model(model) else None

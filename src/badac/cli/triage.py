@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from badac.cli.options import Jobs, load_model
+from badac.cli.options import Jobs, load_model, say_what_is_not_used
 from badac.cli.speech import note, plainly, step, to_stdout
+from badac.cli.table_options import TRAINING_ONLY, reads_tables
 
 if TYPE_CHECKING:
+    from badac.job import TableOptions
     from badac.triage.view import Desk
 
 
+@reads_tables
 def triage(
+    context: typer.Context,
     model: Annotated[
         Path,
         typer.Argument(
@@ -28,6 +32,7 @@ def triage(
             show_default=False,
         ),
     ],
+    table: TableOptions,
     new: Annotated[
         Path | None,
         typer.Argument(metavar="[NEW]", help="Table with the objects to look at.", show_default=False),
@@ -82,7 +87,7 @@ def triage(
             return
         values = _values(value)
         asked = {"who": who, "values": values, "teach": teach, "other_model": other_model, "jobs": jobs}
-        made = _desk(model, new, session, asked)
+        made = _desk(context, model, new, session, asked | {"table": table})
         kept = made.session.path
         for line in made.session.notes:
             note(line, warning=True)
@@ -124,16 +129,25 @@ def triage(
             os._exit(0)
 
 
-def _desk(model: Path, new: Path | None, session: Path | None, asked: dict[str, Any]) -> Desk:
+def _desk(
+    context: typer.Context, model: Path, new: Path | None, session: Path | None, asked: dict[str, Any]
+) -> Desk:
     """Load the model and the table, and open the session or begin it."""
+    from badac.job.record import layout_of
     from badac.triage.tables import open_desk, place_of
 
     source = place_of(model, new)
     with step(f"Loading {source.model.name}"):
         fitted = load_model(source.model)
     fitted.n_jobs = asked["jobs"]
+    layout = layout_of(fitted)
+    say_what_is_not_used(context, *TRAINING_ONLY, "label", *(() if layout.beside else ("labels",)))
     with step(f"Judging the objects of {source.table.name}"):
-        return open_desk(fitted, source, session, asked)
+        made = open_desk(fitted, source, session, asked | {"layout": asked["table"].over(layout)})
+    for line in str(made.catalogue.losses).splitlines():
+        if line != "nothing left out":
+            note(line, warning=True)
+    return made
 
 
 def _values(given: list[str] | None) -> dict[str, float]:

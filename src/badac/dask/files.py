@@ -37,7 +37,7 @@ from badac.dask.pieces import Piece, bad_rows, pieces
 from badac.data import Catalogue
 from badac.data.rows import names_of
 from badac.estimators import BADACClassifier
-from badac.job.ranking import Found, RankOptions, compared
+from badac.job.ranking import Found, RankOptions, all_explained, compared
 from badac.job.record import layout_of
 from badac.locks import locked
 from badac.partition import identity_of, lean
@@ -153,7 +153,7 @@ def rank_files(
     if not any(part.n_objects for part in judged):
         raise ValueError(f"no object of {path} could be judged. {judged[0].failure}")
     list_bad_rows(judged, found, run)
-    table, keep = verdicts_in(run, judged), reduction.Strangest(options.n_ranked)
+    table, keep = verdicts_in(run, judged, options.without), reduction.Strangest(options.n_ranked)
     tally, top, called = client.gather(
         client.compute(
             [
@@ -163,13 +163,18 @@ def rank_files(
             ]
         )
     )
+    if not len(top):
+        raise all_explained(path)
     notes = dict.fromkeys(note for part in judged for note in part.notes)
     n_bad = sum(part.n_bad for part in judged)
     failed = [part.failure for part in judged if part.failure]
     rows = f"{n_bad} row{'s' if n_bad > 1 else ''}"
     said = [*redone, *([f"{rows} could not be used: see {BAD_ROWS}"] if n_bad else [])]
+    n_judged = sum(part.n_objects for part in judged)
     if tally.n > len(top):
-        said.append(f"the ranking holds the {len(top):,} strangest; all {tally.n:,} objects are in verdicts/")
+        said.append(
+            f"the ranking holds the {len(top):,} strangest; all {n_judged:,} objects are in verdicts/"
+        )
     comparison = compared(model, _objects_at(*_turns(judged), found, run, client))
     promise = promise_of(_counts(tally, top, fdr), fdr, model.fitted_.pool, comparison.why)
     return Found(
@@ -190,6 +195,7 @@ def rank_files(
         n_judged=tally.n,
         called={str(name): int(called.get(name, 0)) for name in model.classes_.tolist()},
         parts=str(parts),
+        n_without=n_judged - tally.n,
     )
 
 

@@ -7,6 +7,7 @@ named after model, data and settings, so parts of another run are never mixed in
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -22,7 +23,7 @@ from badac.data.files import needs
 from badac.data.spreadsheets import safe_frame
 from badac.estimators import BADACClassifier
 from badac.identity import identity
-from badac.job.ranking import Found, out_of_reach, said_of_out_of_reach, score_batch
+from badac.job.ranking import Found, explained_already, out_of_reach, said_of_out_of_reach, score_batch
 from badac.locks import locked
 from badac.partition import BadRows, identity_of
 from badac.verdicts import Verdicts
@@ -193,19 +194,22 @@ def _write_part(verdicts: list[Verdicts], part: Part, path: Path) -> None:
         parquet.write_table(table, file)
 
 
-def _read_part(path: str) -> Any:
+def _read_part(path: str, without: frozenset[str] = frozenset()) -> Any:
     pandas = needs("pandas", "A table of verdicts")
     frame = pandas.read_parquet(path)
+    if without:
+        frame = frame[~explained_already(frame["object"].to_numpy(), without)]
     frame["piece"] = int(Path(path).stem.split("-")[1])
     return frame
 
 
-def verdicts_in(run: Run, judged: list[Part]) -> Any:
-    """Return the parts as a lazy frame, a partition each, with the number of the piece."""
+def verdicts_in(run: Run, judged: list[Part], without: frozenset[str] = frozenset()) -> Any:
+    """Return the parts as a lazy frame, a partition each, with the number of the piece; without the objects of some names."""
     import dask.dataframe
 
     paths = [str(run.part(part.number)) for part in judged if part.n_objects]
-    return dask.dataframe.from_map(_read_part, paths, meta=_read_part(paths[0])[:0], enforce_metadata=False)
+    read = functools.partial(_read_part, without=without)
+    return dask.dataframe.from_map(read, paths, meta=read(paths[0])[:0], enforce_metadata=False)
 
 
 def parts_folder(

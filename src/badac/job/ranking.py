@@ -55,6 +55,8 @@ class RankOptions:
         On a cluster. "report": rows that cannot be used are left out and listed, and files that cannot be read too.
     n_ranked : int
         On a cluster: objects in the ranking, if there are more; the parts hold all of them.
+    without : frozenset of str
+        Names of objects that are judged, but neither ranked nor listed: somebody has explained them.
     """
 
     layout: Layout | None = None
@@ -64,6 +66,7 @@ class RankOptions:
     command: str = ""
     on_error: str = "stop"
     n_ranked: int = 10_000_000
+    without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "report"):
@@ -105,6 +108,8 @@ class Found:
         Why the list is empty, or why nothing can be promised of it.
     comparison : Comparison or None
         How the objects differ from the training's.
+    n_without : int
+        Objects that were left out of the ranking, since somebody has explained them.
     """
 
     model: BADACClassifier
@@ -124,6 +129,7 @@ class Found:
     false_share_bound: float | None = None
     why: str = ""
     comparison: Comparison | None = None
+    n_without: int = 0
 
     @property
     def n_objects(self) -> int:
@@ -137,14 +143,6 @@ class Found:
             return self.called
         best = np.bincount(self.ranking.proba.argmax(axis=1), minlength=len(self.model.classes_))
         return {str(name): int(n) for name, n in zip(self.model.classes_.tolist(), best, strict=True)}
-
-    def without(self, rows: npt.NDArray[np.bool_], shown: npt.NDArray[np.bool_]) -> Found:
-        """Return it without some rows of the ranking (n,) and of the objects that are shown, the list made again."""
-        ranking = self.ranking.take(np.flatnonzero(~rows))
-        kept = self.shown[np.flatnonzero(~shown)]
-        return replace(
-            self, ranking=ranking, shown=kept, **list_of(self.model, ranking, self.fdr, self.comparison)
-        )
 
     def columns(self, start: int = 0, stop: int | None = None) -> dict[str, npt.NDArray[Any]]:
         """Return some rows of the ranking as the file has them: rank, object, probabilities, p-value, score, class ..."""
@@ -218,6 +216,20 @@ def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
         found = found.having(anomaly_proba=np.full(len(batch), np.nan))
     named = found.having(object=batch.ids, proba=found.proba.astype(np.float32))
     return named.carrying(batch.carried)
+
+
+def explained_already(names: npt.NDArray[Any], without: frozenset[str]) -> npt.NDArray[np.bool_]:
+    """Return (n,): whether the object of a name is one that somebody has explained."""
+    if not without:
+        return np.zeros(len(names), dtype=np.bool_)
+    return np.isin(np.asarray(names).astype(str), list(without))
+
+
+def all_explained(path: str | os.PathLike[str]) -> ValueError:
+    """Say that nothing is left to rank."""
+    return ValueError(
+        f"somebody has explained every object of {Path(path).name}: nothing is left to rank. Leave --verdicts out to rank all."
+    )
 
 
 def out_of_reach(model: BADACClassifier, batch: Catalogue) -> list[str]:
@@ -309,14 +321,18 @@ def rank_file(
                 notes[note] = None
                 say(note)
         verdict = score_batch(model, batch)
-        kept = strangest(kept, batch, verdict.score, options.n_shown)
         some_kept = strangest(some_kept, batch, -turn_of(np.arange(n, n + len(batch))), MOST)
         n += len(batch)
-        parts.append(verdict)
+        left = np.flatnonzero(~explained_already(verdict["object"], options.without))
+        if left.size or not options.without:
+            kept = strangest(kept, batch[left], verdict.score[left], options.n_shown)
+            parts.append(verdict.take(left))
         recognised = recognised or batch.recognised
         away += out_of_reach(model, batch)
         done(len(verdict))
-    assert kept is not None and some_kept is not None
+    if kept is None:
+        raise all_explained(path)
+    assert some_kept is not None
     for note in said_of_out_of_reach(away, model):
         notes[note] = None
         say(note)
@@ -336,6 +352,7 @@ def rank_file(
         seconds=perf_counter() - start,
         command=options.command,
         comparison=comparison,
+        n_without=n - len(ranking),
         **list_of(model, ranking, options.fdr, comparison),
     )
 

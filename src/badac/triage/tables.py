@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from badac.data import Catalogue
+from badac.data import Catalogue, Layout
 from badac.data.files import read_frame
 from badac.estimators import BADACClassifier
 from badac.job.batches import batches
@@ -47,9 +47,9 @@ def place_of(model: Path, new: Path | None) -> Source:
     return Source(model, new)
 
 
-def read_catalogue(model: BADACClassifier, table: Path) -> Catalogue:
-    """Read all objects of a table, laid out as the training was."""
-    parts = list(batches(table, layout_of(model)))
+def read_catalogue(table: Path, layout: Layout) -> Catalogue:
+    """Read all objects of a table."""
+    parts = list(batches(table, layout))
     whole = parts[0] if len(parts) == 1 else Catalogue.together(parts)
     return replace(whole, label=None, ids=_different(np.asarray(whole.ids).astype(str)))
 
@@ -73,9 +73,10 @@ def open_desk(model: BADACClassifier, source: Source, session: Path | None, aske
     source : Source
     session : path, optional
     asked : mapping
-        "who", "values" and "teach" as in `TriageOptions`, and "other_model" as in `Session.open`.
+        "who", "values" and "teach" as in `TriageOptions`, "other_model" as in `Session.open`, and the "layout" of the table
+        (as the training's by default).
     """
-    catalogue = read_catalogue(model, source.table)
+    catalogue = read_catalogue(source.table, asked.get("layout") or layout_of(model))
     path = session or source.table.with_name(f"{source.table.name.split('.')[0]}.triage.jsonl")
     verdicts, pvalues = (None, {}) if source.ranking is None else _ranked(model, source.ranking, catalogue)
     options = TriageOptions(asked["values"], asked["teach"], asked["who"], str(source.table), verdicts)

@@ -1,8 +1,7 @@
 """What was said, for those who learn and rank: a session's file, or a table with the columns object, said and name.
 
-`with_verdicts` adds the objects that have a class or a named kind by now to a training; `without_dismissed` takes the objects
-that a person has explained (a known class, dull, an artefact) out of a ranking, and makes its list of discoveries again from
-the rest.
+`with_verdicts` adds the objects that have a class or a named kind by now to a training; `dismissed` names the objects that a
+person has explained (a known class, dull, an artefact), which a ranking then leaves out (`badac.job.RankOptions`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 
 from badac.data import Catalogue
 from badac.data.files import read_frame
-from badac.job import Found, Training, batches
+from badac.job import Training, batches
 from badac.triage.journal import Journal
 from badac.triage.statement import SAID, standing
 
@@ -81,10 +80,7 @@ def with_verdicts(training: Training, verdicts: Path, table: Path | None = None)
     return replace(training, catalogue=Catalogue.together([whole, *parts])), count
 
 
-def without_dismissed(found: Found, verdicts: Path) -> tuple[Found, int]:
-    """Return a ranking without the objects that a person has explained, its list made again, and how many left."""
+def dismissed(verdicts: Path) -> frozenset[str]:
+    """Return the names of the objects that a person has explained."""
     said, _ = read_verdicts(verdicts)
-    gone = [name for name, (what, _) in said.items() if what in DISMISSED]
-    keep = ~np.isin(np.asarray(found.ranking.ids).astype(str), gone)
-    shown = ~np.isin(np.asarray(found.shown.ids).astype(str), gone)
-    return found.without(~keep, ~shown), int((~keep).sum())
+    return frozenset(name for name, (what, _) in said.items() if what in DISMISSED)

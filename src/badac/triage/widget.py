@@ -43,13 +43,8 @@ def make_widget(desk: Desk) -> Any:
             name="anywidget",
         ) from None
 
-    class TriageWidget(anywidget.AnyWidget):  # type: ignore[misc]
-        """The triage page in a notebook."""
-
-        _esm = static("triage.js").decode()
-        _css = static("triage.css").decode()
-
-    made = TriageWidget()
+    page = {"_esm": static("triage.js").decode(), "_css": static("triage.css").decode()}
+    made: Any = type("TriageWidget", (anywidget.AnyWidget,), page)()
 
     def reply(_: Any, message: dict[str, Any], __: Any) -> None:
         try:
