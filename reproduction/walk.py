@@ -61,23 +61,30 @@ class Walk:
         return tuple(dict.fromkeys(path.split("/")[0].removesuffix(".py") for path in self.files))
 
 
-@cache
 def walk(what: str) -> Walk:
     """Run one of `WALKS` on curves of the paper's Experiment 1, as printed, seed 0, and follow it."""
     if what not in WALKS:
         raise ValueError(f"the walk must be one of {', '.join(WALKS)}: got {what!r}.")
+    return _taken("cli" if what == "cli-rank" else "estimator")[what]
+
+
+@cache
+def _taken(who: str) -> dict[str, Walk]:
+    """Take the walks of the estimator, or that of the command line, in an interpreter of their own."""
     done = subprocess.run(
-        [sys.executable, "-m", "reproduction.walk", what],
+        [sys.executable, "-m", "reproduction.walk", who],
         cwd=Path(__file__).resolve().parents[1],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    return Walk(tuple(Step(**step) for step in found["steps"]), found["depth"])
+    return {
+        what: Walk(tuple(Step(**step) for step in found["steps"]), found["depth"])
+        for what, found in json.loads(done.stdout).items()
+    }
 
 
-def _walk_of_the_estimator(what: str) -> Walk:
+def _walks_of_the_estimator() -> dict[str, Walk]:
     import numpy as np
 
     from badac import BADACClassifier
@@ -85,10 +92,8 @@ def _walk_of_the_estimator(what: str) -> Walk:
 
     data = experiment(1, "printed", n_train=_OBJECTS, n_test=_OBJECTS, rng=np.random.default_rng(0))
     model = BADACClassifier(random_state=0)
-    if what == "fit":
-        return follow(lambda: model.fit(data.train, data.train_label))
-    model.fit(data.train, data.train_label)
-    return follow(lambda: model.rank(data.test))
+    fitted = follow(lambda: model.fit(data.train, data.train_label))
+    return {"fit": fitted, "rank": follow(lambda: model.rank(data.test))}
 
 
 def _walk_of_the_command() -> Walk:
@@ -100,6 +105,7 @@ def _walk_of_the_command() -> Walk:
             size = str(_OBJECTS_OF_THE_COMMAND)
             app(["simulate", "1", "-o", drawn, "-n", size, "-f", "csv"], standalone_mode=False)
             command = ["rank", f"{drawn}/train.csv", f"{drawn}/new.csv", "-o", out, "-j", "1", "--show", "1"]
+            command += ["--folds", "2"]
             found = follow(lambda: app(command, standalone_mode=False))
         if not Path(out, "report.html").exists():
             raise RuntimeError(f"badac rank wrote no report: {said.getvalue()}")
@@ -149,5 +155,5 @@ def _place(code: CodeType) -> str | None:
 
 if __name__ == "__main__":
     asked = sys.argv[1]
-    walked = _walk_of_the_command() if asked == "cli-rank" else _walk_of_the_estimator(asked)
-    print(json.dumps(asdict(walked)))
+    walked = {"cli-rank": _walk_of_the_command()} if asked == "cli" else _walks_of_the_estimator()
+    print(json.dumps({what: asdict(one) for what, one in walked.items()}))

@@ -5,7 +5,7 @@
 `address`: AddressSanitizer and UndefinedBehaviorSanitizer, kernel files too; `thread`: ThreadSanitizer over the threaded
 ones. `--plain` takes the vectors of compilers without vector extensions. The library of the sanitizer comes first
 (LD_PRELOAD), as Python itself is built without. The installed package stays as it is: the core that was built is put in its
-place in this process alone.
+place in the processes that are tried alone. First come the kernel tests (those of speed apart), then the random calls.
 """
 
 from __future__ import annotations
@@ -18,12 +18,29 @@ from pathlib import Path
 
 from badac._kernels.compiled import levels
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "reliability"))
+from tally import record
+
 ROOT = Path(__file__).parents[2]
 FLAGS = {
     "address": "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1",
     "thread": "-fsanitize=thread -fno-omit-frame-pointer -g1",
 }
 LIBRARY = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
+WORDS = {
+    "address": "AddressSanitizer and UndefinedBehaviorSanitizer",
+    "thread": "ThreadSanitizer",
+}
+# Kernel by kernel in this process; a test that starts another Python would try the installed core there, and Ctrl-C within a
+# tenth of a second is not asked of a build that is ten times slower.
+TESTS = """
+import pytest
+sys.exit(pytest.main([sys.argv[1], "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", "-k", "not ctrl_c"]))
+"""
+RANDOM = """
+import random_calls
+random_calls.main()
+"""
 USE = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("badac._kernels._core", {core!r})
@@ -86,14 +103,27 @@ def main() -> int:
         "TSAN_OPTIONS": "halt_on_error=1:report_signal_unsafe=0:ignore_noninstrumented_modules=1",
     }
     start = USE.format(core=str(core), tests=str(Path(__file__).parent))
-    random = start + "import sys, random_calls; sys.argv = ['', *sys.argv[1:]]; random_calls.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", random, str(asked.seconds), str(asked.seed)], env=environment, check=False
-    )
-    print(
-        f"sanitizer {asked.kind}{', plain vectors' if asked.plain else ''}: {'clean' if done.returncode == 0 else 'FAILED'}"
-    )
-    return done.returncode
+    name = f"sanitizers: {WORDS[asked.kind]}{', plain vectors' if asked.plain else ''}"
+    ends = []
+    for code, words_of_it in (
+        (TESTS, [str(Path(__file__).parent)]),
+        (RANDOM, [str(asked.seconds), str(asked.seed)]),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", start + code, *words_of_it],
+            env=environment, check=False, text=True, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        print(done.stdout)
+        ends.append((done.returncode, done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""))
+    clean = all(code == 0 for code, _ in ends)
+    ran = f"kernel tests: {_summary(ends[0][1])}; {ends[1][1]}"
+    record(name, ran, "clean" if clean else f"FAILED (exit codes {', '.join(str(code) for code, _ in ends)})")
+    return 0 if clean else 1
+
+
+def _summary(line: str) -> str:
+    """Pytest's last line without its frame and its time."""
+    return line.strip("= ").split(" in ")[0]
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from badac import load, save
 from badac.dask.parts import Run, judge_piece
 from badac.dask.pieces import pieces
 from badac.data import Measurements
+from badac.estimators.classifier import TrainingSupportWarning
 from badac.job import (
     Layout,
     RankOptions,
@@ -231,6 +232,16 @@ def test_curves_outside_the_times_of_the_training_are_said(curves, tmp_path):
     assert note in judge_piece(model, piece, run).notes
     calm = rank_file(model, tmp_path / "within.csv", RankOptions(n_shown=2))
     assert not any("times of the training" in note for note in calm.notes)
+
+    # Whoever asks in Python is warned, once for all of them.
+    new = layout_of(model).read(few).objects
+    with pytest.warns(
+        TrainingSupportWarning, match="2 objects have no point between 0 and 4.4.* object 1, object 4$"
+    ):
+        model.predict_proba(new)
+    with pytest.warns(TrainingSupportWarning, match="2 objects"):
+        model.rank(new)
+    model.predict_proba(layout_of(model).read(pd.read_csv(tmp_path / "within.csv")).objects)
 
 
 def test_an_explanation_that_fails_says_so(curves, monkeypatch):

@@ -100,22 +100,6 @@ def test_importing_is_not_calling():
     assert follow(lambda: namespace["A"]().f()).files == ("imagined.py",)
 
 
-@pytest.mark.parametrize("what", ["fit", "rank"])
-def test_fit_and_rank_begin_at_the_estimator(what):
-    found = walk(what)
-    assert found.steps[0].path == "estimators/classifier.py"
-    assert found.steps[0].function == f"BADACClassifier.{what}"
-    assert len(found.files) > 10 < found.depth
-
-
-@pytest.mark.slow
-def test_the_command_goes_through_the_job_and_the_estimator(capsys):
-    tree.main(["--walk", "fit", "cli-rank"])
-    told = capsys.readouterr().out
-    assert "cli/rank.py" in told and "job/report.py" in told
-    assert told.count("estimators/classifier.py") == 1  # the second walk prints what it adds
-
-
 def test_an_unknown_walk_is_refused():
     with pytest.raises(ValueError, match="one of fit, rank, cli-rank"):
         walk("explain")

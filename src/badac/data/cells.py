@@ -181,6 +181,11 @@ def numbers(column: Any, name: str) -> FloatArray:
                 f"Column {name!r} must hold numbers: got a nested record with {', '.join(map(str, cell))} in row {row}. Make "
                 "its fields columns of their own, or drop it."
             ) from error
+        if isinstance(cell, list | tuple | np.ndarray):
+            raise ValueError(
+                f"Column {name!r} must hold numbers: got {len(cell)} of them in one cell, row {row}. All cells of a column "
+                "hold one number, or all a vector."
+            ) from error
         raise ValueError(
             f"Column {name!r} must hold numbers: got {cell!r} in row {row}"
             + (f" (and {others} more)" if others else "")
@@ -195,7 +200,7 @@ def numbers(column: Any, name: str) -> FloatArray:
 def _first_text(column: Any) -> tuple[Any, Any, int] | None:
     """Row, content and number of further cells that are no numbers, or None if it is not single cells that are at fault."""
     cells = column.tolist() if hasattr(column, "tolist") else list(column)
-    nested = [row for row, cell in enumerate(cells) if isinstance(cell, dict)]
+    nested = [row for row, cell in enumerate(cells) if isinstance(cell, dict | list | tuple | np.ndarray)]
     if nested:
         rows = getattr(column, "index", range(len(cells)))
         return rows[nested[0]], cells[nested[0]], len(nested) - 1

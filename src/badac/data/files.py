@@ -6,6 +6,7 @@ extra brings them. A file that cannot be read is refused with its name and what 
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -101,11 +102,10 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
         if kind == "csv":
             frame = next(read_text(path, text))
         elif kind == "parquet":
-            needs("pyarrow", f"Reading {path}")
+            schema = needs("pyarrow.parquet", f"Reading {path}").read_schema(path)
+            _refuse_twice(schema.names, path)
             frame = pandas.read_parquet(path)
-            frame.attrs["units"] = _parquet_units(
-                needs("pyarrow.parquet", f"Reading {path}").read_schema(path)
-            )
+            frame.attrs["units"] = _parquet_units(schema)
         elif kind == "fits":
             frame = read_fits(path)
         elif kind == "npz":
@@ -125,10 +125,17 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
         ) from error
     if frame.shape[1] == 0 or len(frame) == 0:
         raise TableFileError(f"{path} holds no rows: got {len(frame)} rows and {frame.shape[1]} columns.")
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise TableFileError(f"{path} has more than one column {str(twice[0])!r}. Rename or drop one.")
+    _refuse_twice(frame.columns, path)
     return frame
+
+
+def _refuse_twice(names: Sequence[Any], path: str | os.PathLike[str]) -> None:
+    """Two columns of one name cannot be told apart."""
+    seen: set[str] = set()
+    for name in map(str, names):
+        if name in seen:
+            raise TableFileError(f"{path} has more than one column {name!r}. Rename or drop one.")
+        seen.add(name)
 
 
 def read_batches(path: str | os.PathLike[str], n_rows: int, text: Sequence[str] = ()) -> Iterator[Any]:
@@ -143,6 +150,7 @@ def read_batches(path: str | os.PathLike[str], n_rows: int, text: Sequence[str] 
             parquet = needs("pyarrow.parquet", f"Reading {path}")
             # By default pyarrow keeps what it has read ahead, and a row group whole: a file larger than memory would not fit.
             file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
+            _refuse_twice(file.schema_arrow.names, path)
             units = _parquet_units(file.schema_arrow)
             for batch in file.iter_batches(batch_size=n_rows, use_threads=False):
                 frame = batch.to_pandas()
@@ -171,15 +179,37 @@ def _check_there(path: str | os.PathLike[str]) -> None:
 
 
 def _read_json(pandas: Any, path: str | os.PathLike[str]) -> Any:
-    """Read a JSON file of records, one a line or in a list."""
+    """Read a JSON file of records, one a line or in a list; identifiers and dates stay as they are written."""
     opener = OPENERS.get(Path(path).suffix.lower(), open)
     with opener(path, "rt", encoding="utf-8") as file:
-        lines = file.read(256).lstrip().startswith("{")
-    # Identifiers and dates stay as they are written.
-    frame = pandas.read_json(
-        path, orient="records", lines=lines, dtype=False, convert_dates=False, precise_float=True
-    )
-    return split_errors(frame)
+        text = file.read()
+    records: Any
+    if text.lstrip().startswith("{"):
+        records = []
+        for number, line in enumerate(text.splitlines()):
+            if line.strip():
+                try:
+                    records.append(json.loads(line, object_pairs_hook=_record))
+                except ValueError as error:
+                    raise TableFileError(f"{path}: line {number + 1}: {clause(error)}.") from error
+    else:
+        records = json.loads(text, object_pairs_hook=_record)
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        raise TableFileError(
+            f"{path} must hold records with one name for each column, one a line or in a list: "
+            '{"object": "a", "flux": 1.0, "flux_err": 0.1}.'
+        )
+    return split_errors(pandas.DataFrame(records))
+
+
+def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """One record; JSON allows a name twice, a table does not."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"there is more than one {twice!r} in a record")
+    return found
 
 
 def _parquet_units(schema: Any) -> dict[str, str]:
@@ -199,8 +229,17 @@ def _read_astropy(path: str | os.PathLike[str], kind: str) -> Any:
         # Half of all VOTables break a rule of the standard; what can be read is read.
         warnings.simplefilter("ignore")
         if kind == "votable":
+            whole = needs("astropy.io.votable", f"Reading {path}").parse(os.fspath(path))
+            for one in whole.iter_tables():
+                _refuse_twice([field.name for field in one.fields], path)
             # The names that people see, not the ones made of them for XML.
-            return as_frame(table.read(path, format="votable", use_names_over_ids=True))
+            return as_frame(table.read(whole, format="votable", use_names_over_ids=True))
+        with open(path, encoding="utf-8") as file:
+            lines = [line[1:].strip("\n") for line in file if line.startswith("#")]
+        header = needs("astropy.table.meta", f"Reading {path}").get_header_from_yaml(
+            [line.removeprefix(" ") for line in lines]
+        )
+        _refuse_twice([column["name"] for column in header["datatype"]], path)
         return as_frame(table.read(path, format="ascii.ecsv"))
 
 

@@ -35,6 +35,10 @@ def read_fits(path: str | os.PathLike[str]) -> Any:
         tables = [hdu for hdu in file if getattr(hdu, "columns", None) is not None]
         if not tables:
             raise ValueError("it holds neither a table nor images FLUX and IVAR of one row per object")
+        names = tables[0].columns.names
+        twice = [name for place, name in enumerate(names) if name in names[:place]]
+        if twice:
+            raise ValueError(f"it has more than one column {twice[0]!r}: rename or drop one")
         frame = as_frame(table_of.read(tables[0]))
         axis = [name for name in frame.columns if is_axis(str(name))]
         if _is_one_spectrum(frame, axis):

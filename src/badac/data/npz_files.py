@@ -26,9 +26,14 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
 def _check_sizes(path: str | os.PathLike[str]) -> None:
     total = 0
     with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
         for member in archive.infolist():
             if not member.filename.endswith(".npy"):
                 continue
+            if names.count(member.filename) > 1:
+                raise ValueError(
+                    f"it has more than one array {member.filename.removesuffix('.npy')!r}: rename or drop one"
+                )
             with archive.open(member) as file:
                 version = np.lib.format.read_magic(file)
                 read = (

@@ -23,6 +23,7 @@ from badac.data.files import read_frame
 from badac.data.frames import as_frame
 from badac.data.light_curves import from_long
 from badac.data.losses import some
+from badac.data.nested import naming_records
 from badac.data.objects_table import with_objects
 from badac.data.pairing import pair_columns
 from badac.data.rows import names_of
@@ -109,7 +110,8 @@ def from_table(
     if labels is not None:
         given["label"] = None
     long = form == "long" or (form == "auto" and looks_long(frame, given))
-    catalogue = (from_long if long else from_wide)(frame, columns=given, **options)
+    with naming_records(frame):
+        catalogue = (from_long if long else from_wide)(frame, columns=given, **options)
     return catalogue if labels is None else _with_table(catalogue, labels, of_label, given.get("object"))
 
 

@@ -25,6 +25,7 @@ from badac.classes import ClassModel, ClassReport, TrainingScales, separate_cond
 from badac.comparison import Comparison, ListWarning, compare
 from badac.data.beside import ColumnsBeside
 from badac.data.measurements import Measurements, concatenate
+from badac.data.reach import beyond, said_of_beyond, times_of
 from badac.data.rows import is_numbered
 from badac.data.units import in_units
 from badac.diagnostics import Diagnosis, diagnose
@@ -437,7 +438,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         objects, table = to_objects(self, X, X_err, reset=False)
-        judged = self._walk(objects, pvalues=False)
+        judged = self._walk(objects, pvalues=False, warn=False)
         if self._explaining is None:
             self._explaining = judged.model.deviations()
         found = judged.explain(self._explaining)
@@ -479,18 +480,22 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return to_objects(self, X, X_err, reset=False)
 
-    def judge(self, X: Any, *, X_err: Any = None, pvalues: bool = False) -> Judgement:
+    def judge(self, X: Any, *, X_err: Any = None, pvalues: bool = False, warn: bool = True) -> Judgement:
         """Return the walk of some objects, each step of which is done once, when it is asked for (`badac.judge.Judgement`).
 
         Its objects are checked, and in the units of the model; `pvalues` says whether p-values or
-        `anomaly_proba` will be asked for.
+        `anomaly_proba` will be asked for, `warn` whether a `TrainingSupportWarning` names curves beyond the training's times.
         """
         check_is_fitted(self)
-        return self._walk(to_measurements(self, X, X_err, reset=False), pvalues=pvalues)
+        return self._walk(to_measurements(self, X, X_err, reset=False), pvalues=pvalues, warn=warn)
 
-    def _walk(self, objects: Measurements, *, pvalues: bool) -> Judgement:
+    def _walk(self, objects: Measurements, *, pvalues: bool, warn: bool = True) -> Judgement:
         check_coordinates(objects, self.training_, self.class_models_)
         warn_if_errors_are_missing(objects, self.fitted_with_errors_)
+        times = times_of(self.training_) if warn else None
+        rows = np.flatnonzero(beyond(objects, times))
+        for words in said_of_beyond([f"object {row}" for row in rows.tolist()], times):
+            warnings.warn(words, TrainingSupportWarning, stacklevel=4)
         if pvalues:
             self.prepare_pvalues()
         judged = self.fitted_.judge(objects, n_threads=n_threads(self.n_jobs))

@@ -7,7 +7,7 @@ needs of an object is a handful of numbers; the objects themselves are not kept,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -19,13 +19,14 @@ import numpy.typing as npt
 from badac.comparison import MOST, Comparison, compare, turn_of
 from badac.data import Catalogue, Layout, write_table
 from badac.data.losses import counted, some
+from badac.data.reach import beyond, said_of_beyond, times_of
 from badac.data.spreadsheets import safe_frame, said
 from badac.estimators import BADACClassifier
 from badac.estimators.validation import names_of_columns
 from badac.job.batches import batches
 from badac.job.record import layout_of
 from badac.ranking import Ranking, strangest_first
-from badac.verdicts import Verdicts
+from badac.verdicts import WITH_PVALUES, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -190,7 +191,9 @@ def list_of(
 
 def compared(model: BADACClassifier, some: Catalogue) -> Comparison:
     """Compare objects that were kept for it, in the order of `badac.comparison.turn_of`, with the training's."""
-    return compare(model.judge(some.objects, pvalues=True), np.arange(len(some)), names_of_columns(model))
+    return compare(
+        model.judge(some.objects, pvalues=True, warn=False), np.arange(len(some)), names_of_columns(model)
+    )
 
 
 def _said_of(comparison: Comparison | None) -> dict[str, Any] | None:
@@ -211,7 +214,8 @@ def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
     Probabilities of the classes are kept in single precision: there may be a hundred million of them. Without an anomaly class
     its probability is NaN.
     """
-    found = model.verdicts(batch.objects, pvalues=True)
+    # What is out of the training's reach is said once for the whole file.
+    found = model.judge(batch.objects, pvalues=True, warn=False).verdicts(WITH_PVALUES)
     if "anomaly_proba" not in found:
         found = found.having(anomaly_proba=np.full(len(batch), np.nan))
     named = found.having(object=batch.ids, proba=found.proba.astype(np.float32))
@@ -234,35 +238,22 @@ def all_explained(path: str | os.PathLike[str]) -> ValueError:
 
 def out_of_reach(model: BADACClassifier, batch: Catalogue) -> list[str]:
     """Return the names of the curves that have no point within the times of the training: nothing is known of them there."""
-    objects, reach = batch.objects, _times(model)
-    if reach is None or objects.at is None:
-        return []
-    at = np.broadcast_to(objects.at, objects.values.shape)
-    with np.errstate(invalid="ignore"):
-        inside = objects.observed & (at >= reach[0]) & (at <= reach[1])
-    gone = objects.observed.any(axis=1) & ~inside.any(axis=1)
-    return [str(name) for name in batch.ids[gone].tolist()]
+    return [str(name) for name in batch.ids[beyond(batch.objects, times_of(model.training_))].tolist()]
 
 
 def said_of_out_of_reach(names: Sequence[str], model: BADACClassifier) -> list[str]:
     """Say what that means, if there are any."""
-    reach = _times(model)
-    if not names or reach is None:
-        return []
-    return [
-        f"{counted(len(names), 'objects have')} no point between {reach[0]:g} and {reach[1]:g}, the times of the training, so "
-        f"that their probabilities are extrapolated, or no more than the prior's: {', '.join(names[:3])}"
-        + (", ..." if len(names) > 3 else "")
-    ]
+    return said_of_beyond(names, times_of(model.training_))
 
 
-def _times(model: BADACClassifier) -> tuple[float, float] | None:
-    """The first and the last time of the training's curves, where they are at times of their own."""
-    training = model.training_
-    if not training.own_points or training.at is None or not training.n_objects:
-        return None
-    seen = np.broadcast_to(training.at, training.values.shape)[training.observed]
-    return float(seen.min()), float(seen.max())
+def refuse_unmeasured(source: str, n: int, n_measured: int, notes: Iterable[str]) -> None:
+    """Raise a ValueError if none of the objects of a file has a value that can be used: all would get the prior."""
+    if n and not n_measured:
+        raise ValueError(
+            f"{source}: none of its {n} objects has a value with a usable error bar, so there is nothing to judge. "
+            f"{'; '.join(notes)}. Give one standard deviation for each value (0: exact), or say errors='none' (--errors none) "
+            "to take all values as exact."
+        )
 
 
 def merge(parts: Sequence[Verdicts]) -> Ranking:
@@ -311,7 +302,7 @@ def rank_file(
     parts: list[Verdicts] = []
     kept: tuple[Catalogue, Any] | None = None
     some_kept: tuple[Catalogue, Any] | None = None
-    n = 0
+    n = n_measured = 0
     recognised = ""
     notes: dict[str, None] = {}
     away: list[str] = []
@@ -323,6 +314,7 @@ def rank_file(
         verdict = score_batch(model, batch)
         some_kept = strangest(some_kept, batch, -turn_of(np.arange(n, n + len(batch))), MOST)
         n += len(batch)
+        n_measured += int(batch.objects.observed.any(axis=1).sum())
         left = np.flatnonzero(~explained_already(verdict["object"], options.without))
         if left.size or not options.without:
             kept = strangest(kept, batch[left], verdict.score[left], options.n_shown)
@@ -333,6 +325,7 @@ def rank_file(
     if kept is None:
         raise all_explained(path)
     assert some_kept is not None
+    refuse_unmeasured(Path(path).name, n, n_measured, notes)
     for note in said_of_out_of_reach(away, model):
         notes[note] = None
         say(note)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from badac.data import Catalogue, Layout, from_table, hint, pair_columns
 from badac.data.columns import SYNONYMS, find
 from badac.data.files import read_frame
+from badac.data.nested import naming_records
 from badac.data.objects_table import with_objects
 from badac.data.reading import looks_long
 from badac.data.vectors import vector_columns
@@ -123,7 +124,8 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
         of_label = label_column(names, options.label, source)
         _check_labels(frame, of_label, source)
         if options.conventions.errors != "none":
-            _check_errors(frame, of_label, options, source)
+            with naming_records(frame):
+                _check_errors(frame, of_label, options, source)
         with about_file(source):
             found = from_table(frame, **_with_label(said, of_label))
     training = Training(
@@ -160,6 +162,12 @@ def _check_labels(frame: Any, of_label: str, source: str) -> None:
             f"the column {of_label!r} of {source} is empty: no object has a label. Give the column that has them "
             f"with --label. Columns: {_some([str(name) for name in frame.columns])}."
         )
+    for row, cell in enumerate(frame[of_label].tolist()):
+        if isinstance(cell, dict | list | tuple | np.ndarray):
+            raise ValueError(
+                f"{source}: the column {of_label!r} holds several things in one cell, {cell!r} in row {row}: a class is one "
+                "name or number. Give the column of the classes with --label, or write one class in each cell."
+            )
 
 
 def _check_errors(frame: Any, of_label: str, options: TableOptions, source: str) -> None:
@@ -213,8 +221,9 @@ def _check_classes(training: Training) -> None:
     n = len(training.catalogue)
     if len(counts) > max(_NAMES_NOT_CLASSES * n, 1):
         raise ValueError(
-            f"the column {training.label!r} has {len(counts)} different values for {n} objects: names or numbers, not classes. "
-            "Give the column of the classes with --label."
+            f"{training.source}: the column {training.label!r} has {len(counts)} different values for {n} objects (such as "
+            f"{training.labels[0]!s} of object {training.catalogue.ids[0]}): names or numbers, not classes. Give the column of "
+            "the classes with --label."
         )
     if training.labels.dtype.kind == "f":
         row = int(np.argmax(training.labels != np.round(training.labels)))

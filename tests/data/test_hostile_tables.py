@@ -1,0 +1,214 @@
+"""Cells and columns that no table should have, in every kind of file: the message names file, column and row."""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from badac import BADACClassifier
+from badac.data import read_frame
+from badac.job import RankOptions, rank_file, read_training
+
+KINDS = ("csv", "tsv", "csv.gz", "parquet", "feather", "fits", "vot", "ecsv", "npz", "json", "jsonl")
+
+
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    label = np.arange(24) % 2
+    columns: dict[str, Any] = {"object": [f"o{row}" for row in range(24)]}
+    for point in range(2):
+        columns[f"y{point}"] = 2.0 * label + 0.3 * rng.standard_normal(24)
+        columns[f"y{point}_err"] = np.full(24, 0.3)
+    return pd.DataFrame({**columns, "label": np.array(["low", "high"])[label]})
+
+
+def plain(frame: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Columns as astropy and NumPy have them: numbers, or text of one length."""
+    return {
+        str(name): frame[name].to_numpy() if frame[name].dtype.kind in "fi" else frame[name].to_numpy("U12")
+        for name in frame
+    }
+
+
+def written(frame: pd.DataFrame, kind: str, folder: Path) -> Path:
+    path = folder / f"t.{kind}"
+    if kind in ("csv", "csv.gz", "tsv"):
+        frame.to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
+    elif kind == "parquet":
+        frame.to_parquet(path, index=False)
+    elif kind == "feather":
+        frame.to_feather(path)
+    elif kind in ("json", "jsonl"):
+        frame.to_json(path, orient="records", lines=kind == "jsonl")
+    elif kind == "npz":
+        np.savez(path, allow_pickle=False, **plain(frame))
+    else:
+        name = {"fits": "fits", "vot": "votable", "ecsv": "ascii.ecsv"}[kind]
+        pytest.importorskip("astropy.table").Table(plain(frame)).write(path, format=name)
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_among_numbers(kind: str, tmp_path: Path) -> None:
+    bad = table()
+    bad["y1_err"] = bad["y1_err"].map(str)
+    bad.loc[17, "y1_err"] = "broken"
+    path = written(bad, kind, tmp_path)
+    with pytest.raises(
+        ValueError, match=rf"{path.name}: Column 'y1_err' must hold numbers: got 'broken' in row 17"
+    ):
+        read_training(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_measurement_is_no_label(kind: str, tmp_path: Path) -> None:
+    bad = table().assign(label=np.arange(24) % 2 * 1.0)
+    good = written(bad, kind, tmp_path)
+    assert sorted(read_training(good).counts) == [0, 1]  # whole numbers are classes, however they are stored
+    bad.loc[5, "label"] = 0.25
+    with pytest.raises(
+        ValueError, match=rf"{good.name}: the column 'label' holds fractions, .* of object o5"
+    ):
+        read_training(_over(bad, kind, tmp_path))
+    bad["label"] = np.linspace(0.1, 0.9, 24)
+    with pytest.raises(ValueError, match=rf"{good.name}: the column 'label' has 24 different values"):
+        read_training(_over(bad, kind, tmp_path))
+
+
+def _over(frame: pd.DataFrame, kind: str, folder: Path) -> Path:
+    (folder / f"t.{kind}").unlink()
+    return written(frame, kind, folder)
+
+
+def _twice_in_text(folder: Path) -> Path:
+    path = folder / "t.csv"
+    path.write_text(table().to_csv(index=False).replace("y1_err", "y0", 1))
+    return path
+
+
+def _twice_in_parquet(folder: Path) -> Path:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    frame = table().rename(columns={"y1_err": "y0"})
+    names = [str(name) for name in frame.columns]
+    columns = [arrow.array(frame.iloc[:, place]) for place in range(len(names))]
+    parquet.write_table(arrow.Table.from_arrays(columns, names=names), folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def _twice_in_fits(folder: Path) -> Path:
+    path = written(table().rename(columns={"y1_err": "zz"}), "fits", folder)
+    path.write_bytes(path.read_bytes().replace(b"'zz ", b"'y0 "))
+    return path
+
+
+def _twice_in_votable(folder: Path) -> Path:
+    path = written(table().rename(columns={"y1_err": "zz"}), "vot", folder)
+    path.write_text(path.read_text().replace('name="zz"', 'name="y0"'))
+    return path
+
+
+def _twice_in_ecsv(folder: Path) -> Path:
+    path = written(table().rename(columns={"y1_err": "zz"}), "ecsv", folder)
+    path.write_text(path.read_text().replace("zz", "y0"))
+    return path
+
+
+def _twice_in_npz(folder: Path) -> Path:
+    path = written(table(), "npz", folder)
+    member = io.BytesIO()
+    np.lib.format.write_array(member, np.ones(24))
+    with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says so itself
+        archive.writestr("y0.npy", member.getvalue())
+    return path
+
+
+def _twice_in_json(folder: Path) -> Path:
+    lines = [json.dumps(record)[:-1] + ', "y0": 1.0}' for record in table().to_dict("records")]
+    (folder / "t.jsonl").write_text("\n".join(lines))
+    return folder / "t.jsonl"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        _twice_in_text,
+        _twice_in_parquet,
+        _twice_in_fits,
+        _twice_in_votable,
+        _twice_in_ecsv,
+        _twice_in_npz,
+        _twice_in_json,
+    ],
+)
+def test_two_columns_of_one_name(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    path = make(tmp_path)
+    with pytest.raises(ValueError, match=rf"{path.name}.* more than one .*'y0'"):
+        read_frame(path)
+
+
+def test_nested_records(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    names = {"object": table()["object"].tolist(), "label": table()["label"].tolist()}
+    path = tmp_path / "t.parquet"
+    for cell in ({"g": 1.0, "r": 2.0}, [{"g": 1.0, "r": 2.0}]):
+        parquet.write_table(arrow.table({**names, "flux": [cell] * 24}), path)
+        with pytest.raises(
+            ValueError, match=r"t.parquet.* Column 'flux' holds nested records \(g, r\) from row 0 on"
+        ):
+            read_training(path)
+    parquet.write_table(
+        arrow.table({**names, "y": [1.0] * 24, "y_err": [0.1] * 24, "label": [["low"]] * 24}), path
+    )
+    with pytest.raises(ValueError, match=r"t.parquet: the column 'label' holds several things .* in row 0"):
+        read_training(path)
+    for odd, words in (
+        ({"g": 1.0}, "a nested record with g in row 7"),
+        ([1.0, 2.0], "2 of them in one cell, row 7"),
+    ):
+        mixed = table().astype(object)
+        mixed.at[7, "y1"] = odd
+        with pytest.raises(ValueError, match=rf"t.jsonl: Column 'y1' must hold numbers: got {words}"):
+            read_training(written(mixed, "jsonl", tmp_path))
+
+
+def test_a_line_of_json_that_is_cut(tmp_path: Path) -> None:
+    path = written(table(), "jsonl", tmp_path)
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(ValueError, match="t.jsonl: line 24: "):
+        read_frame(path)
+    path.write_text("[1, 2]")
+    with pytest.raises(ValueError, match="t.jsonl must hold records"):
+        read_frame(path)
+
+
+def test_names_that_come_twice_are_named(tmp_path: Path) -> None:
+    again = table()
+    again.loc[20, "object"] = "o3"
+    training = read_training(written(again, "csv", tmp_path))
+    assert any("1 name came more than once (o3)" in note for note in training.notes)
+
+
+def test_new_objects_without_a_usable_error_are_refused(tmp_path: Path) -> None:
+    from badac.job import Settings, learn
+
+    model: BADACClassifier = learn(
+        read_training(written(table(), "csv", tmp_path)), Settings("template", folds=0, diagnose=False)
+    )
+    new = table().drop(columns="label").assign(y0_err=np.nan, y1_err=np.nan)
+    path = written(new, "parquet", tmp_path)
+    with pytest.raises(
+        ValueError, match=r"t.parquet: none of its 24 objects has a value with a usable error"
+    ):
+        rank_file(model, path, RankOptions(n_shown=2))
+    new.loc[3, "y0_err"] = 0.3
+    assert rank_file(model, _over(new, "parquet", tmp_path), RankOptions(n_shown=2)).n_objects == 24
