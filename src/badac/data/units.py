@@ -15,8 +15,8 @@ import numpy as np
 from badac.data.measurements import Measurements
 from badac.data.validation import FloatArray, largest, smallest
 
-# Points whose typical values differ by more than this are different quantities.
-_OF_ONE_KIND = 1e20
+# Points whose typical values differ by more than this are different quantities: their squares do not add up in double precision.
+_OF_ONE_KIND = 1e8
 _OBJECTS_ASKED = 600
 _REACH = 1e30
 

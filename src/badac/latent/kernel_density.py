@@ -6,12 +6,13 @@ with ``m_i`` the members' posterior positions and ``C`` their mean posterior cov
 covariance of the population. ``h -> 0``: each member is a curve with its own uncertainty; ``h = 1``: the template. The weights
 of a few bandwidths are learned by leave-one-out evidence, so that rare members are reached by the wide ones.
 
-All curves of one bandwidth share a covariance ``V``, so with ``A, b`` an object's latent precision and shift and
-``G = (V^-1 + A)^-1``, ``B = A - A G A``, ``u = b - A G b`` each match is
+All curves of one bandwidth share a covariance ``V``, so with ``A, b`` an object's latent precision and shift, ``Q = V^-1``,
+``G = (Q + A)^-1`` and ``c = Q m`` each match is
 
-    -[offset + k - 2 u'm + m'B m] / 2,    k = -b'G b + log det V + log det(V^-1 + A)
+    -[offset + k - 2 b'G c + m'Q m - c'G c] / 2,    k = -b'G b + log det V + log det(Q + A)
 
-which is linear in ``(m, m m')``: one matrix product for all pairs, then a sum of exponentials.
+which is linear in ``(G b, G)``: one matrix product for all pairs, then a sum of exponentials. Nothing cancels that matters:
+``Q`` is at most 100, since the narrowest bandwidth is 0.1.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.linalg import block_diag
 
-from badac._kernels.latent import pack, unpack
+from badac._kernels import latent_posterior
+from badac._kernels.latent import pack
 from badac.latent.likelihood import LatentLikelihood, products
 from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.noise.model import IntArray
@@ -86,17 +88,17 @@ class KernelDensity:
         """Return (n, bandwidths): log P(d) under each bandwidth alone; `skip` (n,) leaves one curve out per object."""
         k, r = self.positions.shape
         kept = k if skip is None else k - 1
-        # Off-diagonal elements of the packed product count twice in m'B m.
-        twice = np.where(np.equal(*np.triu_indices(r)), 1.0, 2.0)
-        curves = [np.sqrt(1.0 - h * h) * self.positions for h in BANDWIDTHS]
-        features = [np.hstack([2.0 * each, -products(each) * twice]) for each in curves]
         shared = [self.spread + h * h * (np.eye(r) - self.spread) for h in BANDWIDTHS]
+        curves = [
+            _curve_features(np.sqrt(1.0 - h * h) * self.positions, own)
+            for h, own in zip(BANDWIDTHS, shared, strict=True)
+        ]
         out = np.empty((len(latent), len(BANDWIDTHS)))
 
         def work(block: slice, _: int) -> None:
             for column in range(len(BANDWIDTHS)):
                 side, constant = _object_features(latent[block], shared[column])
-                terms = 0.5 * (side @ features[column].T)
+                terms = side @ curves[column].T
                 if skip is not None:
                     terms[np.arange(len(terms)), skip[block]] = -np.inf
                 out[block, column] = logsumexp_rows(terms) - np.log(kept) - 0.5 * constant
@@ -157,17 +159,24 @@ class KernelDensity:
             return logsumexp_rows(by_bandwidth + np.log(self.weights))
 
 
+def _curve_features(positions: FloatArray, shared: FloatArray) -> FloatArray:
+    """Curve side (k, r + p + 1) of the product, ``(c, c c' / 2, -m'Q m / 2)``, of positions (k, r) of covariance `shared`."""
+    pulled = positions @ np.linalg.inv(shared)
+    # Off-diagonal elements of the packed product count twice in c'G c.
+    half = np.where(np.equal(*np.triu_indices(len(shared))), 0.5, 1.0)
+    own = np.einsum("ka,ka->k", positions, pulled)
+    return np.hstack([pulled, products(pulled) * half, -0.5 * own[:, None]])
+
+
 def _object_features(latent: LatentLikelihood, shared: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Object side of the product, ``(u, B)`` (n, r + p), and its constant ``offset + k`` (n,)."""
-    precision = unpack(latent.precision)
-    inner = np.linalg.inv(shared) + precision
-    gain = np.linalg.inv(inner)
-    pulled = (gain @ latent.shift[..., None])[..., 0]
-    u = latent.shift - (precision @ pulled[..., None])[..., 0]
-    b = precision - precision @ gain @ precision
+    """Object side (n, r + p + 1) of the product, ``(G b, G, 1)``, and its constant ``offset + k`` (n,)."""
+    inverse = np.asarray(np.linalg.inv(shared), dtype=np.float64)
+    gain, pulled, log_det = latent_posterior(
+        latent.precision, latent.shift, pack(inverse), np.zeros(len(shared))
+    )
     constant = latent.offset - np.einsum("ia,ia->i", latent.shift, pulled)
-    constant += np.linalg.slogdet(shared)[1] + np.linalg.slogdet(inner)[1]
-    return np.hstack([u, pack(b)]), constant
+    constant += np.linalg.slogdet(shared)[1] + log_det
+    return np.hstack([pulled, gain, np.ones((len(pulled), 1))]), constant
 
 
 def best_weights(log_evidence: FloatArray, *, steps: int = 200) -> FloatArray:

@@ -106,10 +106,14 @@ def learn_stacking(
     lower, upper = np.quantile(noise, [0.02, 0.98])
     knots = np.linspace(lower, upper, _KNOTS) if upper > lower else np.array([lower])
     place = hats(noise, knots)
-    tried = []
+    tried: list[tuple[float, float, FloatArray, FloatArray]] = []
+    start: tuple[FloatArray, FloatArray] | None = None
     for each in _SOFTNESS if softness is None else (softness,):
-        value, weights, bias = _weigh(soften(log_evidences, each), label, log_prior, place, n_objects)
+        soft = soften(log_evidences, each)
+        value, weights, bias = _weigh(soft, label, log_prior, place, n_objects, start)
         tried.append((value, each, weights, bias))
+        # The weights of the next softness are not far from these.
+        start = (weights, bias)
     _, best, weights, bias = min(tried, key=lambda row: row[0])
     return Stacking(weights, bias, knots, best)
 
@@ -120,9 +124,14 @@ def log_losses(joint: FloatArray, label: IntArray) -> FloatArray:
 
 
 def _weigh(
-    soft: FloatArray, label: IntArray, log_prior: FloatArray, place: FloatArray, n_objects: int
+    soft: FloatArray,
+    label: IntArray,
+    log_prior: FloatArray,
+    place: FloatArray,
+    n_objects: int,
+    start: tuple[FloatArray, FloatArray] | None,
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Least penalised log-loss, with the weights (o, q) and biases (k,) that reach it."""
+    """Least penalised log-loss, with the weights (o, q) and biases (k,) that reach it, from those to start with."""
     n, count, classes = soft.shape
     knots = place.shape[1]
     share, rows = n_objects / n, np.arange(n)
@@ -150,8 +159,10 @@ def _weigh(
         by_weight[:, :-1] -= _KNOWN_CHANGE * change
         return value, np.concatenate([by_weight.ravel(), slope.sum(axis=0) + _KNOWN_BIAS * bias])
 
-    start = np.concatenate([expected.ravel(), np.zeros(classes)])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 300})
+    weights, bias = (np.exp(expected), np.zeros(classes)) if start is None else start
+    vector = np.concatenate([np.log(weights).ravel(), bias])
+    # A millionth of the loss is a thousandth of what tells two kinds of softness apart.
+    found = minimize(loss, vector, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-6})
     log_weights, bias = _parts(found.x, count, knots)
     return float(found.fun), np.exp(log_weights), bias
 
