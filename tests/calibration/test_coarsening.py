@@ -38,9 +38,15 @@ def test_finds_the_exponent_of_overconfident_evidence() -> None:
     assert log_loss(found.apply(4.0 * evidence), label) < log_loss(4.0 * evidence, label)
 
 
-def test_never_above_one() -> None:
-    evidence, label = two_classes(1000, seed=10)
-    assert learn_coarsening(0.3 * evidence, label, EVEN).estimate == 1.0
+def test_finds_the_exponent_of_evidence_that_is_not_sure_enough() -> None:
+    evidence, label = two_classes(4000, seed=9)
+    found = learn_coarsening(0.6 * evidence, label, EVEN, np.zeros(4000))
+    assert found.exponent == pytest.approx(1.0 / 0.6, abs=5 * found.uncertainty)
+    assert log_loss(found.apply(0.6 * evidence), label) < log_loss(0.6 * evidence, label)
+    # What a density is too smooth by drowns in noise.
+    told = [np.ptp(found.apply(evidence[:1], np.array([level]))) for level in (-1.0, 0.0, 1.0, 9.0)]
+    assert told[0] == told[1] > told[2] > told[3]
+    assert told[3] == pytest.approx(np.ptp(evidence[0]), rel=0.1)
 
 
 def test_priors_count() -> None:

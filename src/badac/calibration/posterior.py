@@ -67,7 +67,7 @@ class PosteriorCalibration:
             gained = f"{self.ensemble.gain:.2g} +- {self.ensemble.standard_error:.1g} nats an object"
             used = "Posterior: a stack of" if self.stacked else "A stack for the score only:"
             return [f"{used} {', '.join(self.ensemble.names)}; left-out training objects gain {gained}."]
-        if self.coarsening.exponent < 1.0:
+        if self.coarsening.exponent != 1.0:
             return [
                 f"Posterior: evidence to the power {self.coarsening.exponent:.2g}, by which left-out training objects gain "
                 f"{self.coarsening.gain:.2g} nats an object."

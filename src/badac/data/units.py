@@ -15,7 +15,7 @@ import numpy as np
 from badac.data.measurements import Measurements
 from badac.data.validation import FloatArray, largest, smallest
 
-# Points whose typical values differ by more than this are different quantities: their squares do not add up in double precision.
+# Points whose typical values differ by more than this are different quantities: squares of both do not add up in a double.
 _OF_ONE_KIND = 1e8
 _OBJECTS_ASKED = 600
 _REACH = 1e30

@@ -98,7 +98,8 @@ def learn_ensemble(
         follow it; what is strange is left to the class models, which hold.
     """
     coarsening, missingness = single
-    wanted = is_worth_a_stack(coarsening.gain, len(training))
+    # An exponent above 1 says that a density is smoother than its class, not that it is of the wrong shape.
+    wanted = coarsening.exponent <= 1.0 and is_worth_a_stack(coarsening.gain, len(training))
     if not can_be_stacked(training) or not (wanted or invited):
         return None
     gridded = None
