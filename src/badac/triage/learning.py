@@ -5,26 +5,29 @@ Against the density ``f`` of all objects at the same place, with each object's o
 
     rho_j = n_j / (N + 1)  P(d | young class j) / f(d) ,      P(j | d) = rho_j / (1 + sum rho) ,      rest = 1 / (1 + sum rho)
 
-What young classes leave is shared as the model has it: known classes, and the unknown, with a learned tendency ``u(d)`` (a
-logistic regression on the model's score, its classes and the place, whose prior is the static ranking). So
+What young classes leave is shared as the model has it: known classes, and the unknown, with a learned tendency ``u(d)``
+(`badac.triage.tendency`), whose prior is the static ranking. So
 
     value(d) = sum_j P(j | d) value_j  +  rest [ (1 - u) sum_k P(k | d, model) value_k  +  u value_unknown ] .
 
 With nothing said the order is that of the static ranking. A statement changes one young class: one pass over all objects.
+
+What is learned may lead nowhere. After `IN_VAIN` looks in a row that found nothing, one look is the static ranking's: its first
+object that no worthless kind explains. So a session cannot fall far behind the ranking it began with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
-from scipy.stats import norm, rankdata
 
 from badac.triage.positions import Positions
 from badac.triage.statement import Statement
+from badac.triage.tendency import Tendency
 from badac.triage.young_class import YoungClass
 
 FloatArray = npt.NDArray[np.float64]
@@ -32,12 +35,11 @@ FloatArray = npt.NDArray[np.float64]
 DEFAULT_VALUES = {"new": 1.0, "interesting": 1.0, "class": 0.0, "dull": 0.0, "artefact": 0.0, "unknown": 1.0}
 """What an object is worth by what was said of its like; a name of its own may have another value."""
 
-# Log odds of interest at the middle of the ranking, and how they grow with the rank's normal quantile: 5 % at the middle, a
-# half for the first of fifty. Chosen on seed 100 of benchmarks/triage_sets.py.
-_MIDDLE, _SLOPE = -3.0, 1.5
-# Prior standard deviations of what looks may change: the intercept, the slope, and each direction's weight.
-_SPREADS = (2.0, 1.0, 0.6)
-_NEWTON_STEPS = 8
+IN_VAIN = 5
+"""Looks in a row without a find, after which one is the static ranking's. Chosen on seeds 200 and 201 of
+benchmarks/triage_sets.py: with 3 a session finds one less in 100 looks, with 4 to 6 as many as with none."""
+
+_EXPLAINED = 0.5  # probability of a worthless kind, from which an object is explained
 _LARGEST = 50.0  # nats; a ratio beyond that is certain
 _MOST_KEPT = 64  # evidences of young classes, of n numbers each
 
@@ -64,16 +66,10 @@ class Scene:
     proba: FloatArray
     score: FloatArray
     classes: tuple[str, ...]
-    features: FloatArray = field(init=False)
+    tendency: Tendency = field(init=False)
 
     def __post_init__(self) -> None:
-        ranked = norm.ppf(rankdata(self.score) / (len(self.score) + 1.0))
-        shrunk = self.positions.place / (1.0 + self.positions.variance)
-        # What the classes say of each other, in units of three nats, as the places are in spreads.
-        logs = np.log(np.clip(self.proba, 1e-3, 1.0))
-        classes = (logs - logs.mean(axis=1, keepdims=True)) / 3.0
-        columns = [np.ones((len(ranked), 1)), ranked[:, None], np.clip(shrunk, -5.0, 5.0), classes]
-        object.__setattr__(self, "features", np.hstack(columns))
+        object.__setattr__(self, "tendency", Tendency.of(self.positions, self.proba, self.score))
 
     def __len__(self) -> int:
         return len(self.score)
@@ -105,7 +101,8 @@ class Learned:
         self.values = {**DEFAULT_VALUES, **(values or {})}
         self.said: dict[int, Statement] = {}
         self.kinds: list[Kind] = []
-        self._tendency = np.array([_MIDDLE, _SLOPE, *np.zeros(scene.features.shape[1] - 2)])
+        self._explained = np.zeros(len(scene), dtype=np.bool_)
+        self._weights = scene.tendency.prior
         # By members: a statement that is taken back, or a replay, finds what was worked out before.
         self._kept: dict[tuple[int, ...], tuple[YoungClass, FloatArray]] = {}
 
@@ -113,17 +110,16 @@ class Learned:
         """Learn all of these statements, by row and in this order, in place of what was learned."""
         self.values = {**DEFAULT_VALUES, **values}
         self.said, self.kinds = {}, []
-        self._tendency = np.array([_MIDDLE, _SLOPE, *np.zeros(self.scene.features.shape[1] - 2)])
         for row, statement in statements.items():
             self._take(row, statement)
-        self._tendency = self._learned_tendency()
+        self._weights = self._learned_weights()
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
     def learn(self, row: int, statement: Statement) -> None:
         """Take in what was said of an object that nothing was said of before."""
         self._take(row, statement)
-        self._tendency = self._learned_tendency()
+        self._weights = self._learned_weights()
 
     def _take(self, row: int, statement: Statement) -> None:
         self.said[row] = statement
@@ -161,20 +157,10 @@ class Learned:
             self._kept[members] = young, young.log_evidence(positions) - self.scene.log_background
         return Kind(said, name, members, *self._kept[members])
 
-    def _learned_tendency(self) -> FloatArray:
-        """Weights of the logistic regression, by Newton's method, around their prior."""
+    def _learned_weights(self) -> FloatArray:
         rows = np.array([row for row, each in self.said.items() if each.said != "unsure"], dtype=np.int64)
         wanted = np.array([float(self.is_worth(self.said[row])) for row in rows])
-        x = self.scene.features[rows]
-        start = np.array([_MIDDLE, _SLOPE, *np.zeros(x.shape[1] - 2)])
-        spread = np.full(x.shape[1], _SPREADS[2])
-        spread[:2] = _SPREADS[:2]
-        weights, precision = start.copy(), np.diag(1.0 / spread**2)
-        for _ in range(_NEWTON_STEPS):
-            p = expit(x @ weights)
-            gradient = x.T @ (wanted - p) - precision @ (weights - start)
-            weights = weights + np.linalg.solve((x.T * (p * (1.0 - p))) @ x + precision, gradient)
-        return weights
+        return self.scene.tendency.learn(rows, wanted)
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
@@ -198,7 +184,7 @@ class Learned:
             odds += ratio
             worth += ratio * value
             good += ratio * (value > 0.0)
-        unknown = expit(scene.features @ self._tendency)
+        unknown = expit(scene.tendency.log_odds(self._weights))
         by_class = np.array([self._value("class", name) for name in scene.classes])
         known = scene.proba @ by_class
         model = (1.0 - unknown) * known + unknown * self.values["unknown"]
@@ -206,7 +192,14 @@ class Learned:
             self.values["unknown"] > 0.0
         )
         rest = 1.0 / (1.0 + odds)
+        self._explained = (odds - good) * rest > _EXPLAINED
         return (worth + model) * rest, (good + interest) * rest
+
+    def by_ranking(self) -> FloatArray | None:
+        """Return the static scores (n,), -inf where `judged` found objects explained, if this is the ranking's turn."""
+        if not is_rankings_turn(self.is_worth(each) for each in self.said.values()):
+            return None
+        return np.where(self._explained, -np.inf, self.scene.score)
 
     def probabilities(self, row: int) -> dict[tuple[str, str], float]:
         """What an object may be: probability by what is said and name; ("unknown", "") is none of them."""
@@ -223,9 +216,17 @@ class Learned:
         }
         rest = 1.0 / (1.0 + sum(ratio.values()))
         found = {key: value * rest for key, value in ratio.items()}
-        unknown = float(expit(self.scene.features[row] @ self._tendency))
+        unknown = float(expit(self.scene.tendency.log_odds(self._weights, row)))
         for name, share in zip(self.scene.classes, self.scene.proba[row], strict=True):
             key = ("class", name)
             found[key] = found.get(key, 0.0) + rest * (1.0 - unknown) * float(share)
         found["unknown", ""] = rest * unknown
         return found
+
+
+def is_rankings_turn(found: Iterable[bool]) -> bool:
+    """Whether the next look is the static ranking's, after looks that found something or not."""
+    vain = 0
+    for one in found:
+        vain = 0 if one or vain >= IN_VAIN else vain + 1
+    return vain >= IN_VAIN

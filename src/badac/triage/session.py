@@ -218,11 +218,21 @@ class Session:
         else:
             few = np.arange(len(value))
         rows = few[np.argsort(-value[few], kind="stable")[:n]].astype(np.int64)
+        first = self._first()
+        if first is None:
+            return rows
+        return np.concatenate([[first], rows[rows != first]])[:n].astype(np.int64)
+
+    def _first(self) -> int | None:
+        """Row of an object that comes before that of highest value: it teaches most, or it is the static ranking's turn."""
         if self._teaches_now():
-            doubt = np.where(self._looked, -1.0, self._interest * (1.0 - self._interest))
-            most = int(doubt.argmax())
-            rows = np.concatenate([[most], rows[rows != most]])[:n].astype(np.int64)
-        return rows
+            return int(np.where(self._looked, -1.0, self._interest * (1.0 - self._interest)).argmax())
+        ranked = self._learned.by_ranking()
+        if ranked is None:
+            return None
+        ranked[self._looked] = -np.inf
+        first = int(ranked.argmax())
+        return first if np.isfinite(ranked[first]) else None
 
     def _teaches_now(self) -> bool:
         """Whether this look is one of the share that teaches."""
