@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from badac.cli.app import app
-from badac.cli.options import _complete
+from badac.cli.options import WORDS, _complete
 from badac.data import Measurements
 from badac.estimators.choices import words
 from badac.job.simulated import to_frame
@@ -53,10 +53,16 @@ def test_words_are_completed():
     assert _complete("class_model")("sub") == ["subclasses"]
 
 
-def test_version_imports_no_model():
-    """Neither `badac --version` nor the shell's completion waits for numpy."""
+@pytest.mark.parametrize("option", ["class_model", "noise"])
+def test_words_of_the_help_are_those_of_the_registry(option):
+    assert words(option) == WORDS[option]
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["rank", "--help"]])
+def test_version_and_help_import_no_model(arguments):
+    """Neither `badac --version`, nor a verb's help, nor the shell's completion waits for numpy."""
     probe = (
-        "import sys; sys.argv = ['badac', '--version']\n"
+        f"import sys; sys.argv = {['badac', *arguments]!r}\n"
         "from badac.cli import main\n"
         "try: main()\n"
         "except SystemExit: print(*sorted(sys.modules))"

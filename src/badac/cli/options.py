@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from badac.estimators import BADACClassifier
     from badac.job import TableOptions, Training
 
+WORDS = {
+    "class_model": ("auto", "gp", "instances", "mixture", "population", "subclasses", "template"),
+    "noise": ("auto", "correlated", "gaussian", "outliers", "poisson", "student"),
+}
+"""The registered words (`badac.registry`; a test compares the two): help and completion wait for no import of the models."""
+
 
 def _check(parameter: str) -> Callable[[str], str]:
     """Return what refuses a word that is not registered (`badac.registry`); looked up when a verb runs, not before."""
@@ -30,7 +36,7 @@ def _check(parameter: str) -> Callable[[str], str]:
 
 def _complete(parameter: str) -> Callable[[str], list[str]]:
     def complete(incomplete: str) -> list[str]:
-        return [word for word in _words(parameter) if word.startswith(incomplete)]
+        return [word for word in WORDS[parameter] if word.startswith(incomplete)]
 
     return complete
 
@@ -42,12 +48,12 @@ def _words(parameter: str) -> tuple[str, ...]:
 
 
 class ModelCommand(TyperCommand):
-    """A verb that learns: its help lists the registered words, looked up when somebody asks for it."""
+    """A verb that learns: its help lists the registered words."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         for parameter in self.params:
-            if parameter.name in ("class_model", "noise"):
-                parameter.metavar = f"<{'|'.join(_words(parameter.name))}>"
+            if parameter.name in WORDS:
+                parameter.metavar = f"<{'|'.join(WORDS[parameter.name])}>"
         super().format_help(ctx, formatter)
 
 
