@@ -10,9 +10,13 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
+from functools import cache
 from itertools import chain, islice
 from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -60,6 +64,18 @@ def _begun(pool: ThreadPoolExecutor, work: Callable[[Part], Result], part: Part)
         return done
 
 
+@contextmanager
+def one_thread_in_blas() -> Iterator[None]:
+    """While it lasts, matrix products take one thread: in small blocks BLAS's own threads wait longer than they work."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 def over_blocks(work: Callable[[Part, int], None], blocks: Iterable[Part], n_threads: int) -> None:
     """Do `work` on every block, several of them at a time.
 
@@ -76,5 +92,6 @@ def over_blocks(work: Callable[[Part, int], None], blocks: Iterable[Part], n_thr
     rest = iter(blocks)
     few = list(islice(rest, 2))
     own, side_by_side = (n_threads, 1) if len(few) < 2 else (1, n_threads)
-    for _ in in_order(lambda block: work(block, own), chain(few, rest), side_by_side):
-        pass
+    with one_thread_in_blas():
+        for _ in in_order(lambda block: work(block, own), chain(few, rest), side_by_side):
+            pass

@@ -15,8 +15,8 @@ template <int RANK>
 BADAC_INLINE void meet(const LatentArrays& in, int64_t k, const VecD* A, const VecD* b, VecD* M, VecD* x) {
     const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
     const double *own = in.component_precision + k * p, *pull = in.component_shift + k * r;
-    for (int e = 0; e < p; ++e) M[e] = A[e] + broadcast<VecD>(own[e]);
-    for (int a = 0; a < r; ++a) x[a] = b[a] + broadcast<VecD>(pull[a]);
+    BADAC_UNROLL for (int e = 0; e < p; ++e) M[e] = A[e] + broadcast<VecD>(own[e]);
+    BADAC_UNROLL for (int a = 0; a < r; ++a) x[a] = b[a] + broadcast<VecD>(pull[a]);
 }
 
 // Multiply-adds of one match; see latent.cpp.

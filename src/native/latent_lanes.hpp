@@ -34,15 +34,15 @@ BADAC_INLINE void eliminate(VecD* M, VecD* x, int rank, VecD& quadratic, VecD& l
     VecD exponent = broadcast<VecD>(0.0), product = broadcast<VecD>(1.0);
     quadratic = broadcast<VecD>(0.0);
     VecD* row = M;
-    for (int a = 0; a < r; ++a) {
+    BADAC_UNROLL for (int a = 0; a < r; ++a) {
         const VecD inverse = broadcast<VecD>(1.0) / row[0], scaled = x[a] * inverse, minus = broadcast<VecD>(0.0) - inverse;
         product = take_exponent<double>(VecD(product * row[0]), exponent);
         quadratic = fma(x[a], scaled, quadratic);
         VecD* below = row + (r - a);
-        for (int c = a + 1; c < r; ++c) {
+        BADAC_UNROLL for (int c = a + 1; c < r; ++c) {
             const VecD f = row[c - a] * minus;
             x[c] = fma(f, x[a], x[c]);
-            for (int d = c; d < r; ++d) below[d - c] = fma(f, row[d - a], below[d - c]);
+            BADAC_UNROLL for (int d = c; d < r; ++d) below[d - c] = fma(f, row[d - a], below[d - c]);
             below += r - c;
         }
         row += r - a;

@@ -24,6 +24,15 @@
 #define BADAC_INLINE inline
 #define BADAC_LAMBDA_INLINE
 #endif
+// Before a loop of a few turns whose number is known when compiling: compilers leave nested ones rolled, and then every entry of
+// a small matrix goes through memory.
+#if defined(__clang__)
+#define BADAC_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define BADAC_UNROLL _Pragma("GCC unroll 16")
+#else
+#define BADAC_UNROLL
+#endif
 #ifdef BADAC_PLAIN_VECTORS  // for testing what a compiler without vector extensions gets
 #undef BADAC_VECTOR_EXTENSIONS
 #endif

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from badac.data import Catalogue, Layout
+from badac.data.arrow_tables import ArrowColumns, is_plain
 from badac.data.files import TableFileError, kind_of, needs
 from badac.data.reading import error_columns
+from badac.data.rows import is_numbered
 from badac.job.batches import batches
 from badac.partition import BadRows, Columns, is_numeric, why_bad
 from badac.writing import clause
@@ -53,7 +55,7 @@ class Piece:
         return f"partition {self.number} ({Path(self.path).name}{cut})"
 
     def batches(self, layout: Layout, n_rows: int | None = None) -> Iterator[tuple[Any, Catalogue]]:
-        """Yield the rows as a frame (None for a long table) and the objects in them."""
+        """Yield the rows as a frame (None for a long table, or where all cells were usable) and the objects in them."""
         if layout.form == "long":
             for found in batches(self.path, layout, n_rows):
                 yield None, found
@@ -62,13 +64,20 @@ class Piece:
         start = self.first
         with parquet.ParquetFile(self.path) as file:
             groups = list(self.groups) or None
+            direct = is_plain(file.schema_arrow)
             for batch in file.iter_batches(batch_size=n_rows or _ROWS_PER_BATCH, row_groups=groups):
+                if direct and batch.num_rows:
+                    found = layout.read(ArrowColumns.of(batch, {}))
+                    if not found.losses.of_cells:
+                        yield None, _numbered(found, range(start, start + batch.num_rows))
+                        start += batch.num_rows
+                        continue
                 frame = batch.to_pandas()
                 # A range is a numbering; any other index would be a column to carry along.
                 frame.index = range(start, start + len(frame))
                 start += len(frame)
                 if len(frame):
-                    yield frame, _numbered(layout.read(frame), frame)
+                    yield frame, _numbered(layout.read(frame), frame.index)
 
 
 def pieces(path: str | os.PathLike[str], layout: Layout, n_rows: int = ROWS_PER_PIECE) -> list[Piece]:
@@ -127,7 +136,7 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
 def bad_rows(frame: Any, layout: Layout) -> dict[int, str]:
     """Return the rows of a frame that hold no usable measurement, by position, with the reason."""
     if frame is None:
-        # Long tables lose measurements, not objects; the reader counts them.
+        # Long tables lose measurements, not objects; the reader counts them. Of a wide one nothing was lost.
         return {}
     values, sigma = columns_of(frame, layout).arrays(frame)
     return why_bad(values, sigma)
@@ -186,7 +195,8 @@ def _cut(footer: Any, layout: Layout, n_rows: int) -> list[tuple[tuple[int, ...]
     return out
 
 
-def _numbered(found: Catalogue, frame: Any) -> Catalogue:
-    """Objects without a name are called by their row among all pieces."""
-    unnamed = found.ids.dtype.kind == "i" and np.array_equal(found.ids, np.arange(len(found)))
-    return replace(found, ids=np.asarray(frame.index)) if unnamed and len(found) == len(frame) else found
+def _numbered(found: Catalogue, rows: Any) -> Catalogue:
+    """Objects without a name are called by their row among all pieces, of those that were read (n,)."""
+    return (
+        replace(found, ids=np.asarray(rows)) if is_numbered(found.ids) and len(found) == len(rows) else found
+    )

@@ -15,11 +15,14 @@ from typing import Any
 import numpy as np
 
 from badac.data.conventions import Conventions
+from badac.data.error_marks import KINDS
 from badac.data.losses import Losses, counted, some
 from badac.data.pairing import Pair
 from badac.data.quantities import POWERS, unit_factor, units_in
 from badac.data.sentinels import find_sentinels, said_missing
 from badac.data.validation import BoolArray, FloatArray, as_real
+
+_CONVERTED = frozenset(KINDS) - {"sigma"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,8 @@ class Cells:
     def usable(self) -> Cells:
         """Return the cells with those that hold no usable measurement missing, and counted."""
         values, sigma, losses = self.values, self.sigma, self.losses
+        if _all_usable(values, sigma):
+            return self
         for reason, hit in bad_cells(values, sigma):
             losses = losses.and_also(
                 "cells",
@@ -92,6 +97,8 @@ def read_cells(
             errors[:, column] = 0.0 if pair.error is None else numbers(frame[here[pair.error]], pair.error)
     cells = as_meant(values, errors, pairs, said)
     factors = np.array([unit_factors(frame, pair, said, units) for pair in pairs]).reshape(-1, 2)
+    if (factors == 1.0).all():
+        return cells
     return replace(cells, values=cells.values * factors[:, 0], sigma=cells.sigma * factors[:, 1])
 
 
@@ -99,7 +106,7 @@ def as_meant(values: FloatArray, errors: FloatArray, pairs: Sequence[Pair], said
     """Return values and standard deviations from what the cells (n, m) hold, one pair a column; sentinels are missing."""
     names = tuple(pair.value for pair in pairs)
     losses = Losses()
-    told = said_missing(values, errors, said.missing)
+    told = said_missing(values, errors, said.missing) if said.missing else np.zeros(1, dtype=bool)
     if told.any():
         found = [
             f"{names[c]} in {counted(int(told[:, c].sum()), 'cells')}"
@@ -109,13 +116,17 @@ def as_meant(values: FloatArray, errors: FloatArray, pairs: Sequence[Pair], said
         losses = losses.and_note(f"{listed} means missing: {some(found, 5)}")
         values = np.where(told, np.nan, values)
     exact = np.array([pair.error is None for pair in pairs], dtype=bool)
-    sentinels = find_sentinels(values, np.where(exact, 1.0, errors), names)
+    sentinels = find_sentinels(values, np.where(exact, 1.0, errors) if exact.any() else errors, names)
     for note in sentinels.notes:
         losses = losses.and_note(note)
-    values = np.where(sentinels.missing, np.nan, values)
+    if sentinels.missing.any():
+        values = np.where(sentinels.missing, np.nan, values)
+    kinds = [said.kind(pair.kind) for pair in pairs]
+    if not set(kinds) & _CONVERTED:
+        return Cells(values, errors, names, losses)
     sigma = np.empty_like(errors)
-    for column, pair in enumerate(pairs):
-        sigma[:, column] = to_sigma(said.kind(pair.kind), values[:, column], errors[:, column])
+    for column, kind in enumerate(kinds):
+        sigma[:, column] = to_sigma(kind, values[:, column], errors[:, column])
     return Cells(values, sigma, names, losses)
 
 
@@ -150,6 +161,18 @@ def to_sigma(kind: str, values: FloatArray, errors: FloatArray) -> FloatArray:
         if kind == "over_error":
             return np.abs(values / errors)
     return errors
+
+
+def _all_usable(values: FloatArray, sigma: FloatArray) -> bool:
+    """Whether it shows at a glance that all cells are measured, with finite errors above 0."""
+    # Minimum and maximum are NaN where a cell is.
+    return bool(
+        values.size
+        and np.min(values) > -np.inf
+        and np.max(values) < np.inf
+        and np.min(sigma) > 0
+        and np.max(sigma) < np.inf
+    )
 
 
 def bad_cells(values: FloatArray, sigma: FloatArray) -> tuple[tuple[str, BoolArray], ...]:

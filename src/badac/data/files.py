@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from badac.data.arrow_tables import ArrowColumns, is_plain
 from badac.data.fits_files import read_fits
 from badac.data.frames import as_frame, from_columns
 from badac.data.npz_files import read_arrays
@@ -138,10 +139,22 @@ def _refuse_twice(names: Sequence[Any], path: str | os.PathLike[str]) -> None:
         seen.add(name)
 
 
-def read_batches(path: str | os.PathLike[str], n_rows: int, text: Sequence[str] = ()) -> Iterator[Any]:
+def read_batches(
+    path: str | os.PathLike[str], n_rows: int, text: Sequence[str] = (), *, plain: bool = False
+) -> Iterator[Any]:
     """Yield DataFrames of at most `n_rows` rows, without holding more than one of a CSV or Parquet file in memory.
 
     Other kinds are read whole and then cut.
+
+    Parameters
+    ----------
+    path : path
+    n_rows : int
+    text : sequence of str
+        As in `read_frame`.
+    plain : bool
+        Whether columns of numbers and text may come without pandas (`badac.data.arrow_tables.ArrowColumns`), where a Parquet
+        file has no others.
     """
     kind = kind_of(path)
     _check_there(path)
@@ -152,7 +165,11 @@ def read_batches(path: str | os.PathLike[str], n_rows: int, text: Sequence[str] 
             file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
             _refuse_twice(file.schema_arrow.names, path)
             units = _parquet_units(file.schema_arrow)
+            direct = plain and is_plain(file.schema_arrow)
             for batch in file.iter_batches(batch_size=n_rows, use_threads=False):
+                if direct:
+                    yield ArrowColumns.of(batch, units)
+                    continue
                 frame = batch.to_pandas()
                 frame.attrs["units"] = units
                 yield frame

@@ -47,6 +47,11 @@ class Losses:
     def __bool__(self) -> bool:
         return bool(self.left_out)
 
+    @property
+    def of_cells(self) -> bool:
+        """Whether single cells may have been lost or changed, beside whole columns."""
+        return bool(self.notes) or any(one.what != "columns" for one in self.left_out)
+
     def __str__(self) -> str:
         return "\n".join([*map(str, self.left_out), *self.notes]) or "nothing left out"
 

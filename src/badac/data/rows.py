@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.catalogue import Catalogue, whole_labels
+from badac.data.losses import counted, some
 
 
 def names_of(column: Any) -> npt.NDArray[Any]:
@@ -44,6 +45,40 @@ def row_names(frame: Any, name: str | None) -> tuple[npt.NDArray[Any], dict[str,
 def is_numbered(ids: npt.NDArray[Any]) -> bool:
     """Whether names (n,) are only the numbers of the rows."""
     return ids.dtype.kind == "i" and np.array_equal(ids, np.arange(len(ids)))
+
+
+def more_than_once(ids: npt.NDArray[Any]) -> str:
+    """Return a sentence about names (n,) that come more than once; empty where none does."""
+    if all_distinct(ids):
+        return ""
+    names, counts = np.unique(ids, return_counts=True)
+    twice = names[counts > 1]
+    return (
+        f"{counted(len(twice), 'names')} came more than once ({some(twice.tolist(), 5)}); every row counts as an object of its "
+        "own"
+    )
+
+
+def all_distinct(ids: npt.NDArray[Any]) -> bool:
+    """Whether no name (n,) comes twice: of texts their hashes are sorted first, which is many times quicker than the texts.
+
+    >>> all_distinct(np.array(["a", "b", "c"])), all_distinct(np.array(["a", "b", "a"]))
+    (True, False)
+    """
+    if ids.dtype.kind in "SU" and ids.dtype.itemsize and len(ids) > 1:
+        letters = np.ascontiguousarray(ids).view(np.uint32 if ids.dtype.kind == "U" else np.uint8)
+        letters = letters.reshape(len(ids), -1)
+        rng = np.random.default_rng(0)
+        odd = rng.integers(0, 2**63, letters.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        # Equal texts have equal sums, modulo 2^64; different ones hardly ever.
+        keys = (letters * odd).sum(axis=1, dtype=np.uint64)
+        if _increasing(np.sort(keys)):
+            return True
+    return _increasing(np.sort(ids)) if ids.dtype.kind != "O" else len(np.unique(ids)) == len(ids)
+
+
+def _increasing(ordered: npt.NDArray[Any]) -> bool:
+    return bool((ordered[1:] != ordered[:-1]).all())
 
 
 def labelled(catalogue: Catalogue, column: Any) -> Catalogue:

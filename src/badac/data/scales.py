@@ -23,6 +23,8 @@ MOST_COLUMNS = 30.0
 ONE_COLUMN = 300.0
 """Factor of a single column, which has no witnesses: nearer to that 1000."""
 _FEWEST = 5
+_ENOUGH = 1000
+"""So many new objects tell their typical sizes, to a few per cent of the spread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,7 @@ def compare_scales(new: Measurements, training: ScaleSummary) -> tuple[str, ...]
     >>> compare_scales(Measurements(1000 * values, 100), summary)[0]
     "values are about 1000 times the training's in 3 of 3 columns (u, g, r): are they in the same units?"
     """
-    found = ScaleSummary.of(new, training.names)
+    found = ScaleSummary.of(new[:: max(1, new.n_objects // _ENOUGH)], training.names)
     if len(found.size) != len(training.size) or new.n_objects < _FEWEST:
         return ()
     with np.errstate(divide="ignore", invalid="ignore"):

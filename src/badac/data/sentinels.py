@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from badac.data.losses import counted, some
-from badac.data.validation import BoolArray, FloatArray
+from badac.data.validation import BoolArray, FloatArray, largest, smallest
 
 # Runs of nines (99, 99.99, 9999 ...) and large powers of ten: what surveys write where nothing was measured.
 _NINES = [(10.0**digits - 1.0) / 10.0**after for digits in range(2, 7) for after in range(digits - 1)]
@@ -46,15 +46,19 @@ def find_sentinels(values: FloatArray, errors: FloatArray, names: Sequence[str])
     names : (m,)
         Value columns.
     """
-    # Where errors are mostly positive, 0 means unknown rather than exact.
-    nothing = (errors == 0) & (values == 0)
-    finite = np.isfinite(errors) & np.isfinite(values) & ~nothing
-    positive = 2 * int((errors[finite] > 0).sum()) > int(finite.sum())
-    taken = is_known(values) & (is_known(errors) | (errors < 0) | (positive & (errors == 0)))
-    if positive:
-        taken = taken | nothing
-    notes = [] if not taken.any() else [_taken(values, taken, names)]
-    doubtful = _doubtful(np.where(taken, np.nan, values), names)
+    if _nothing_to_take(errors):
+        taken = np.zeros((1, 1), dtype=bool)
+    else:
+        # Where errors are mostly positive, 0 means unknown rather than exact.
+        nothing = (errors == 0) & (values == 0)
+        finite = np.isfinite(errors) & np.isfinite(values) & ~nothing
+        positive = 2 * int((errors[finite] > 0).sum()) > int(finite.sum())
+        taken = is_known(values) & (is_known(errors) | (errors < 0) | (positive & (errors == 0)))
+        if positive:
+            taken = taken | nothing
+    some_taken = bool(taken.any())
+    notes = [_taken(values, taken, names)] if some_taken else []
+    doubtful = _doubtful(np.where(taken, np.nan, values) if some_taken else values, names)
     if doubtful:
         numbers = ", ".join(f"{number:g}" for number in dict.fromkeys(number for _, number, _ in doubtful))
         listed = [f"{name} is {number:g} in {counted(count, 'rows')}" for name, number, count in doubtful]
@@ -62,7 +66,12 @@ def find_sentinels(values: FloatArray, errors: FloatArray, names: Sequence[str])
             f"values far from all others that several objects share, taken as measured: {some(listed, 5)}; "
             f"if they mean missing, say missing=[{numbers}] (--missing)"
         )
-    return Sentinels(taken, tuple(notes))
+    return Sentinels(np.broadcast_to(taken, values.shape), tuple(notes))
+
+
+def _nothing_to_take(errors: FloatArray) -> bool:
+    """Whether it shows at a glance that no cell is a sentinel in value and error: all errors are positive, and small."""
+    return smallest(errors) > 0 and largest(errors) < _KNOWN[0] * (1 - _ROUNDING)
 
 
 def said_missing(values: FloatArray, errors: FloatArray, missing: Sequence[float]) -> BoolArray:

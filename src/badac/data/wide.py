@@ -25,7 +25,8 @@ from badac.data.losses import Losses, counted, some
 from badac.data.measurements import Measurements
 from badac.data.pairing import Pair, Pairing, pair_columns
 from badac.data.quantities import units_in
-from badac.data.rows import labelled, names_of, row_names
+from badac.data.rows import labelled, more_than_once, names_of, row_names
+from badac.data.validation import any_nan
 from badac.data.vectors import FEWEST_OF_A_CURVE, are_objects, from_vectors, vector_columns
 
 MOST_ABSENT = 1 / 3
@@ -271,19 +272,14 @@ def _carried(
 
 
 def _notes(losses: Losses, ids: npt.NDArray[Any], values: npt.NDArray[np.float64]) -> Losses:
-    empty = np.isnan(values).all(axis=1)
+    empty = np.isnan(values).all(axis=1) if any_nan(values) else np.zeros(1, dtype=bool)
     if empty.any():
         losses = losses.and_note(
             f"{counted(int(empty.sum()), 'objects have')} no value at all and will get the prior "
             f"({some(ids[empty].tolist(), 5)})"
         )
-    names, counts = np.unique(ids, return_counts=True)
-    if (counts > 1).any():
-        losses = losses.and_note(
-            f"{counted(int((counts > 1).sum()), 'names')} came more than once ({some(names[counts > 1].tolist(), 5)}); "
-            "every row counts as an object of its own"
-        )
-    return losses
+    again = more_than_once(ids)
+    return losses.and_note(again) if again else losses
 
 
 def kind_of_columns(objects: Measurements, features: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
     rows = n_rows or (_LONG_ROWS if layout.form == "long" else _ROWS)
     named_by_hand = layout.columns.get("object")
     text = [named_by_hand] if named_by_hand else []
-    frames = read_batches(path, rows, text=text)
+    frames = read_batches(path, rows, text=text, plain=layout.form == "wide")
     if layout.form == "long":
         frames = _whole_objects(frames, layout, Path(path).name)
     objects = read_frame(layout.objects, text=text) if layout.beside and layout.objects else None

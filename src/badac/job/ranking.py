@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from badac.comparison import MOST, Comparison, compare, turn_of
 from badac.data import Catalogue, Layout, write_table
-from badac.data.losses import counted, some
 from badac.data.reach import beyond, said_of_beyond, times_of
+from badac.data.rows import more_than_once
 from badac.data.spreadsheets import safe_frame, said
 from badac.estimators import BADACClassifier
 from badac.estimators.validation import names_of_columns
@@ -265,10 +265,16 @@ def strangest(
     kept: tuple[Catalogue, FloatArray] | None, batch: Catalogue, score: FloatArray, n: int
 ) -> tuple[Catalogue, FloatArray]:
     """Return the `n` strangest objects of those kept so far and a batch, whole, with their scores, strangest first."""
-    top = strangest_first(score)[:n]
+    rows = np.arange(len(score))
+    if kept is not None and len(kept[1]) >= n:
+        # Most of a batch cannot be among them; ties keep the order of the file.
+        rows = np.flatnonzero(score > kept[1][-1])
+    top = rows[strangest_first(score[rows])[:n]]
     found, scores = batch[top], score[top]
     if kept is not None:
         before, earlier = kept
+        if not len(top):
+            return before, earlier
         found = Catalogue.together([before, replace(found, label=None)])
         scores = np.concatenate([earlier, scores])
         order = strangest_first(scores)[:n]
@@ -330,7 +336,7 @@ def rank_file(
         notes[note] = None
         say(note)
     ranking = merge(parts)
-    if len(parts) > 1 and (again := _more_than_once(ranking.ids)) and again not in notes:
+    if len(parts) > 1 and (again := more_than_once(ranking.ids)) and again not in notes:
         notes[again] = None
         say(again)
     comparison = compared(model, some_kept[0])
@@ -347,18 +353,6 @@ def rank_file(
         comparison=comparison,
         n_without=n - len(ranking),
         **list_of(model, ranking, options.fdr, comparison),
-    )
-
-
-def _more_than_once(ids: npt.NDArray[Any]) -> str:
-    """A sentence about names that several batches have."""
-    names, counts = np.unique(ids, return_counts=True)
-    twice = names[counts > 1]
-    if not len(twice):
-        return ""
-    return (
-        f"{counted(len(twice), 'names')} came more than once ({some(twice.tolist(), 5)}); every row counts as an object of its "
-        "own"
     )
 
 

@@ -17,6 +17,7 @@ A noise that claims a kind must be of that kind: `badac.checks.check_noise` comp
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 
 from badac.data.measurements import Measurements
 from badac.noise.model import (
@@ -54,6 +55,20 @@ def kind_of(noise: Noise) -> NoiseKind:
     ValueError
         If parameters are open, or if the noise differs between classes: then each class has a kind of its own.
     """
+    try:
+        hash(noise)
+    except TypeError:
+        return _found_kind(noise)
+    return _kept_kind(noise)
+
+
+@lru_cache(maxsize=128)
+def _kept_kind(noise: Noise) -> NoiseKind:
+    # Every block of objects asks, and looking through the protocols takes as long as a small block.
+    return _found_kind(noise)
+
+
+def _found_kind(noise: Noise) -> NoiseKind:
     if isinstance(noise, PerClassNoise):
         raise ValueError(
             f"{type(noise).__name__} has a noise for each class: a class model takes that of its own class, "
