@@ -135,7 +135,7 @@ class Result:
 
 def run_cell(cell: Cell) -> Result:
     """Simulate a cell's data, run its algorithm on one thread, and measure what it says."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     data = cell.data()
     with threadpool_limits(1):

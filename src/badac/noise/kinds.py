@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import lru_cache
+from typing import Any
 
 from badac.data.measurements import Measurements
 from badac.noise.model import (
@@ -55,15 +56,16 @@ def kind_of(noise: Noise) -> NoiseKind:
     ValueError
         If parameters are open, or if the noise differs between classes: then each class has a kind of its own.
     """
+    key: Any = noise
     try:
-        hash(noise)
+        hash(key)
     except TypeError:
         return _found_kind(noise)
-    return _kept_kind(noise)
+    return _kept_kind(key)
 
 
 @lru_cache(maxsize=128)
-def _kept_kind(noise: Noise) -> NoiseKind:
+def _kept_kind(noise: Any) -> NoiseKind:
     # Every block of objects asks, and looking through the protocols takes as long as a small block.
     return _found_kind(noise)
 
