@@ -66,7 +66,9 @@ def all_distinct(ids: npt.NDArray[Any]) -> bool:
     (True, False)
     """
     if ids.dtype.kind in "SU" and ids.dtype.itemsize and len(ids) > 1:
-        letters: npt.NDArray[Any] = np.ascontiguousarray(ids).view(np.uint32 if ids.dtype.kind == "U" else np.uint8)
+        letters: npt.NDArray[Any] = np.ascontiguousarray(ids).view(
+            np.uint32 if ids.dtype.kind == "U" else np.uint8
+        )
         letters = letters.reshape(len(ids), -1)
         rng = np.random.default_rng(0)
         odd = rng.integers(0, 2**63, letters.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
