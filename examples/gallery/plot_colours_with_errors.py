@@ -2,9 +2,9 @@
 Colours with errors
 ===================
 
-Two kinds of stars differ in two colours. The catalogue gives each colour with an error, and the faint stars have large ones: a
-good third of the table. badac learns each class *through* the errors, so that the classes stay as narrow as they are, and a
-faint star gets a probability that says how little its colours tell.
+Two kinds of stars differ in two colours. The catalogue gives each colour with an error, and faint stars have large
+ones. badac learns each class *through* the errors, so that the classes stay as narrow as they are, and a faint star
+gets a probability that says how little its colours tell.
 """
 
 # %%
@@ -16,6 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from badac import BADACClassifier, Measurements
+from badac.plots import PALETTE
 
 rng = np.random.default_rng(3)
 
@@ -29,52 +30,42 @@ def catalogue(n: int) -> tuple[Measurements, np.ndarray]:
     return Measurements(np.column_stack([g_r, r_i]) + sigma * rng.standard_normal((n, 2)), sigma), kind
 
 
-train, label = catalogue(600)
+train, label = catalogue(400)
 new, truth = catalogue(2000)
-model = BADACClassifier(random_state=0).fit(train, label)
+model = BADACClassifier("mixture", random_state=0).fit(train, label)
 proba = model.predict_proba(new)
-print(model.class_report_)
 
 # %%
-# How sure it is follows the error bar: precise stars are told apart, and the faint ones are left open.
+# How sure it is follows the error bar: precise stars are told apart, faint ones are left open. The probability that was
+# given is the share that was right.
 
-size = new.sigma[:, 0]
+error = new.sigma[:, 0]
 sure = proba.max(axis=1)
 right = model.classes_[proba.argmax(axis=1)] == truth
 edges = np.geomspace(0.01, 0.3, 7)
-inside = [(size >= low) & (size < high) for low, high in pairwise(edges)]
+inside = [(error >= low) & (error < high) for low, high in pairwise(edges)]
 
-figure, (left, middle) = plt.subplots(1, 2, figsize=(9.0, 3.8), layout="constrained")
-for kind, name, colour in ((0, "dwarfs", "#0072B2"), (1, "giants", "#D55E00")):
-    some = np.flatnonzero(label == kind)[:120]
-    left.errorbar(
-        train.values[some, 0],
-        train.values[some, 1],
-        xerr=train.sigma[some, 0],
-        yerr=train.sigma[some, 1],
-        fmt=".",
-        ms=4,
-        lw=0.6,
-        alpha=0.6,
-        color=colour,
-        label=name,
+figure, (stars, trust) = plt.subplots(1, 2, figsize=(9.0, 3.8), layout="constrained")
+for kind, name, colour in ((0, "dwarfs", PALETTE["blue"]), (1, "giants", PALETTE["orange"])):
+    some = np.flatnonzero(label == kind)[:80]
+    x, y = train.values[some].T
+    stars.errorbar(
+        x, y, train.sigma[some, 1], train.sigma[some, 0], ".", ms=4, lw=0.5, color=colour, label=name
     )
-left.set(xlabel="g - r [mag]", ylabel="r - i [mag]", xlim=(0.0, 1.4), ylim=(-0.3, 1.0))
-left.legend(frameon=False, loc="upper left")
-middle.plot(
-    [size[s].mean() for s in inside],
-    [sure[s].mean() for s in inside],
-    "o-",
-    color="0.2",
-    label="probability it gave",
+stars.set(
+    xlabel="g - r [mag]", ylabel="r - i [mag]", xlim=(0.0, 1.4), ylim=(-0.3, 1.0), title="the labelled stars"
 )
-middle.plot(
-    [size[s].mean() for s in inside],
-    [right[s].mean() for s in inside],
-    "s--",
-    color="#009E73",
-    label="share that was right",
+stars.legend(frameon=False, loc="upper left")
+middles = np.sqrt(edges[:-1] * edges[1:])
+trust.plot(middles, [sure[s].mean() for s in inside], "o-", color="0.2", label="probability that it gave")
+trust.plot(
+    middles, [right[s].mean() for s in inside], "s--", color=PALETTE["orange"], label="share that was right"
 )
-middle.set(xscale="log", xlabel="error of a colour [mag]", ylabel="of the class it named", ylim=(0.45, 1.02))
-middle.legend(frameon=False)
+trust.set(
+    xscale="log", xlabel="error of a colour [mag]", ylabel="of the class that it named", ylim=(0.45, 1.02)
+)
+trust.set_xticks([0.01, 0.03, 0.1, 0.3], ["0.01", "0.03", "0.1", "0.3"], minor=False)
+trust.set_xticks([], minor=True)
+trust.set_title("2,000 new stars")
+trust.legend(frameon=False, loc="lower left")
 plt.show()
