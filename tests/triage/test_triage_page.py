@@ -361,7 +361,7 @@ def test_the_widget_answers_as_the_server_does(survey):
     try:
         import anywidget  # noqa: F401
     except ModuleNotFoundError:
-        with pytest.raises(ModuleNotFoundError, match="pip install anywidget"):
+        with pytest.raises(ModuleNotFoundError, match="notebook"):
             desk.session.widget()
 
 

@@ -1,8 +1,8 @@
 """Look, say, learn: sessions in which a person looks at objects and the queue learns from what they say.
 
 `session` is the session; `statement` what a person says, `journal` the file it is kept in; `positions` where objects lie,
-`young_class` what objects put together are like, `learning` what follows from all that was said; `figures` where a session
-stands.
+`young_class` what objects put together are like, `tendency` what is worth a look, `learning` what follows from all that was
+said; `figures` where a session stands. `widget` has the page, and the picture of one explained object, for notebooks.
 """
 
 from badac.triage.figures import Figures

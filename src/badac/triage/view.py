@@ -13,8 +13,8 @@ import numpy as np
 
 from badac.data import Catalogue, Measurements
 from badac.data.description import Description
-from badac.explain import places
-from badac.job.explaining import Explained, explained, period_of
+from badac.explain import Explanation, places
+from badac.job.explaining import explained, period_of
 from badac.job.story import Story
 from badac.triage.session import Session
 from badac.writing import plain
@@ -98,23 +98,14 @@ class Desk:
         found = explained(self.session.model, self.catalogue[[row]], pvalue=self.pvalues.get(row))
         numbers = found.numbers()
         story = Story.of(self.session.model, numbers)
-        about = self.catalogue.about
         shown = {
             **self.brief(row),
-            "kind": about.kind,
-            "axis": str(about.axis),
-            "quantity": str(about.quantity),
-            "upside_down": about.upside_down,
-            "bands": list(about.bands),
-            "features": list(about.features),
-            "label": str(found.explanation.label[0]),
+            **picture(found.explanation, about=self.catalogue.about),
             "score": numbers["score"],
             "anomaly_proba": numbers.get("anomaly_proba"),
             "pvalue": numbers.get("pvalue"),
             "why": [story.verdict, story.why(numbers["where"])],
             "furthest": [line.strip() for line in found.lines()[3:]],
-            "window": [float(edge) for edge in found.explanation.window[0]],
-            "expected": _expected(found),
             "probabilities": _probabilities(self.session, row),
             "alike": [self._alike(int(member)) for member in self.session.most_alike(row)],
             "period": period_of(self.catalogue, row),
@@ -127,6 +118,34 @@ class Desk:
         fitted = self.session.model.fitted_
         one = fitted.training[member : member + 1]
         return {"label": str(fitted.training_label[member]), "points": _points(one, self.catalogue.about)}
+
+
+def picture(explanation: Explanation, row: int = 0, about: Description | None = None) -> dict[str, Any]:
+    """Return what the picture of an object needs: points and prediction, the strangest window, and what the axes are."""
+    about = about or explanation.about
+    points = _points(explanation.objects[row : row + 1], about)
+    return {
+        "kind": about.kind,
+        "axis": str(about.axis),
+        "quantity": str(about.quantity),
+        "upside_down": about.upside_down,
+        "bands": list(about.bands),
+        "features": list(about.features),
+        "label": str(explanation.label[row]),
+        "points": points,
+        # Coordinate, prediction, its standard deviation, band and deviation in sigma, as the points.
+        "expected": [
+            [
+                x,
+                float(explanation.expected[row, j]),
+                float(explanation.expected_sigma[row, j]),
+                band,
+                float(explanation.pull[row, j]),
+            ]
+            for x, _, _, band, j in points
+        ],
+        "window": [float(edge) for edge in explanation.window[row]],
+    }
 
 
 def _points(one: Measurements, about: Description) -> list[list[Any]]:
@@ -149,16 +168,6 @@ def _points(one: Measurements, about: Description) -> list[list[Any]]:
         ]
         for j in order.tolist()
     ]
-
-
-def _expected(found: Explained) -> list[list[float]]:
-    """Coordinate, prediction, its standard deviation, band and deviation in sigma of each measured point, as `_points`."""
-    one, explanation = found.object.objects, found.explanation
-    out = []
-    for x, _, _, band, j in _points(one, found.object.about):
-        row = [x, float(explanation.expected[0, j]), float(explanation.expected_sigma[0, j]), band]
-        out.append([*row, float(explanation.pull[0, j])])
-    return out
 
 
 def _probabilities(session: Session, row: int) -> list[dict[str, Any]]:

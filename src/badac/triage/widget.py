@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from badac.explain import Explanation
 from badac.triage.static_files import static
-from badac.triage.view import Desk
+from badac.triage.view import Desk, picture
+from badac.writing import plain
 
 
 def answer(desk: Desk, method: str, path: str, body: dict[str, Any] | None) -> Any:
@@ -34,17 +36,7 @@ def answer(desk: Desk, method: str, path: str, body: dict[str, Any] | None) -> A
 
 def make_widget(desk: Desk) -> Any:
     """Return the page of a session as an anywidget."""
-    try:
-        import anywidget
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "session.widget() needs the package anywidget, which is not installed: pip install anywidget. Without it, "
-            "badac triage MODEL NEW opens the same page in a browser.",
-            name="anywidget",
-        ) from None
-
-    page = {"_esm": static("triage.js").decode(), "_css": static("triage.css").decode()}
-    made: Any = type("TriageWidget", (anywidget.AnyWidget,), page)()
+    made = _widget("session.widget()", {})
 
     def reply(_: Any, message: dict[str, Any], __: Any) -> None:
         try:
@@ -56,3 +48,43 @@ def make_widget(desk: Desk) -> Any:
 
     made.on_msg(reply)
     return made
+
+
+def picture_widget(
+    explanation: Explanation, row: int = 0, *, name: str = "", period: float | None = None
+) -> Any:
+    """Return the picture of an explained object, to zoom and to point at, as an anywidget (needs the package anywidget).
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What `BADACClassifier.explain` returns.
+    row : int
+        Of the object in it.
+    name : str
+        Of the object, for those who cannot see the picture; its row by default.
+    period : float, optional
+        At which it can be folded.
+    """
+    if not 0 <= row < len(explanation):
+        raise ValueError(
+            f"`row` must be one of the {len(explanation)} objects explained, from 0: got {row!r}."
+        )
+    shown = picture(explanation, row) | {"id": name or f"object {row}", "period": period}
+    return _widget("picture_widget()", {"picture": plain(shown)})
+
+
+def _widget(who: str, values: dict[str, Any]) -> Any:
+    """Return a widget of the page's module and stylesheet, with values that the browser is given."""
+    try:
+        import anywidget
+        import traitlets
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            f"{who} needs the package anywidget, which is not installed: pip install 'badac[notebook]' brings it. Without it, "
+            "badac triage MODEL NEW opens the page in a browser.",
+            name="anywidget",
+        ) from None
+    page: dict[str, Any] = {"_esm": static("triage.js").decode(), "_css": static("triage.css").decode()}
+    page["picture"] = traitlets.Dict(allow_none=True, default_value=None).tag(sync=True)
+    return type("TriageWidget", (anywidget.AnyWidget,), page)(**values)

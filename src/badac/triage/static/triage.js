@@ -87,8 +87,11 @@ function small(points, caption) {
   return svg;
 }
 
+let pictures = 0;
+
 class Picture {
   constructor(stage, object) {
+    this.number = pictures += 1; // several may be on one page of a notebook
     this.stage = stage; this.object = object; this.folded = false; this.zoom = null;
     this.columns = object.kind === "catalogue" || (object.kind === "counts" && object.features.length > 0 && !object.axis);
     stage.addEventListener("wheel", (event) => { if (event.ctrlKey || event.shiftKey) { event.preventDefault(); this.scale(event.deltaY < 0 ? 0.8 : 1.25, this.at(event)); } }, { passive: false });
@@ -140,8 +143,8 @@ class Picture {
     const sr = (r) => tall + 6 + ((below - 12) * (reach - Math.max(-reach, Math.min(reach, r)))) / (2 * reach);
     const words = `${object.id}: ${points.length} points with error bars, prediction of class ${object.label}, and residuals in sigma below`;
     const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words });
-    const clip = draw("clipPath", { id: "badac-inside" }, draw("rect", { x: left, y: 0, width: width - left - 12, height: tall + below }));
-    const body = draw("g", { "clip-path": "url(#badac-inside)" });
+    const clip = draw("clipPath", { id: `badac-inside-${this.number}` }, draw("rect", { x: left, y: 0, width: width - left - 12, height: tall + below }));
+    const body = draw("g", { "clip-path": `url(#badac-inside-${this.number})` });
     svg.append(draw("defs", {}, clip));
     if (!this.folded && object.window.every(Number.isFinite)) {
       const [a, b] = this.columns ? [object.window[0] - 0.4, object.window[1] + 0.4] : object.window;
@@ -216,6 +219,14 @@ class Picture {
     this.tip.style.left = `${Math.min(best.x / scale + 12, box.width - 200)}px`;
     this.tip.style.top = `${best.y / scale + 12}px`;
   }
+}
+
+function legendOf(object) {
+  const bands = [...new Set(object.points.map((p) => p[3]))].sort((a, b) => a - b);
+  return [
+    ...(bands.length > 1 ? bands.map((b) => make("span", {}, draw("svg", { viewBox: "-7 -7 14 14", class: `b${b % 8}`, "aria-hidden": "true" }, marker(SHAPES[b % 8], 0, 0, 4)), ` ${object.bands[b] ?? `band ${b}`}`)) : []),
+    make("span", {}, `line and shading: as class ${object.label}, ± 1 and 2 σ; yellow: strangest window; below: residuals in σ`),
+  ];
 }
 
 // -- the page -------------------------------------------------------------------------------------------------------
@@ -317,10 +328,8 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     saidOf.textContent = object.said ? `said: ${object.said.said}${object.said.name ? `, ${object.said.name}` : ""} (${object.said.who})` : "";
     stage.hidden = false; legend.hidden = false; panels.hidden = false;
     page.picture = new Picture(stage, object);
-    const bands = [...new Set(object.points.map((p) => p[3]))];
     legend.replaceChildren(
-      ...(bands.length > 1 ? bands.map((b) => make("span", {}, draw("svg", { viewBox: "-7 -7 14 14", class: `b${b % 8}`, "aria-hidden": "true" }, marker(SHAPES[b % 8], 0, 0, 4)), ` ${object.bands[b] ?? `band ${b}`}`)) : []),
-      make("span", {}, `line and shading: as class ${object.label}, ± 1 and 2 σ; yellow: strangest window; below: residuals in σ`),
+      ...legendOf(object),
       ...(object.period ? [make("button", { type: "button", "aria-pressed": "false", id: "badac-fold", onclick: fold }, make("kbd", {}, "f"), "fold")] : []),
     );
     const probabilities = make("ul", { class: "probs" }, object.probabilities.slice(0, 8).map((one) => {
@@ -483,7 +492,7 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     if (event.key === "Enter" && page.view === "one") return;
     const action = actions[event.key];
     if (!action) return;
-    event.preventDefault();
+    event.preventDefault(); event.stopPropagation();
     Promise.resolve(action()).catch(() => {});
   });
   let wide = 0;
@@ -526,7 +535,35 @@ function overModel(model) {
   });
 }
 
-export default { render: ({ model, el }) => { const root = document.createElement("div"); root.className = "badac-triage"; root.tabIndex = 0; el.append(root); mount(root, overModel(model)); } };
+// One object alone: what explain(...) found, to zoom and to point at.
+export function mountPicture(root, object) {
+  const stage = make("div", { class: "stage", tabindex: "0", "aria-label": "Picture of the object; plus and minus zoom, 0 shows all" });
+  root.append(stage);
+  const picture = new Picture(stage, object);
+  const fold = () => { picture.folded = !picture.folded; picture.zoom = null; picture.render(); toggle.setAttribute("aria-pressed", `${picture.folded}`); };
+  const toggle = make("button", { type: "button", "aria-pressed": "false", onclick: fold }, make("kbd", {}, "f"), "fold");
+  root.append(make("div", { class: "legend" }, legendOf(object), object.period ? toggle : null));
+  stage.addEventListener("keydown", (event) => {
+    const action = { "+": () => picture.scale(0.7), "-": () => picture.scale(1.4), 0: () => { picture.zoom = null; picture.render(); }, f: () => object.period && fold() }[event.key];
+    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault(); event.stopPropagation(); action();
+  });
+  let narrow = stage.clientWidth < 600;
+  new ResizeObserver(() => { const now = stage.clientWidth < 600; if (now !== narrow) { narrow = now; picture.render(); } }).observe(stage);
+  return picture;
+}
+
+export default {
+  render: ({ model, el }) => {
+    const root = document.createElement("div");
+    root.className = "badac-triage widget"; root.tabIndex = 0;
+    // Keys are the page's own here: none of them may insert or delete a cell (JupyterLab looks for this attribute).
+    root.dataset.lmSuppressShortcuts = "true";
+    el.append(root);
+    const object = model.get("picture");
+    if (object) mountPicture(root, object); else mount(root, overModel(model));
+  },
+};
 
 const own = document.getElementById("badac-triage");
 if (own) mount(own, overHttp(new URLSearchParams(location.search).get("token") || ""), { keys: document, storage: window.localStorage });
