@@ -4,12 +4,6 @@
 
 #include "heed.hpp"
 
-#if defined(__GNUC__) || defined(__clang__)
-#define BADAC_RESTRICT __restrict__
-#else
-#define BADAC_RESTRICT __restrict
-#endif
-
 namespace badac {
 namespace {
 
@@ -29,8 +23,8 @@ void PackedCurves::pack(int64_t first, int64_t count) {
         attention.spent(parts_ * m);
         const int64_t curve = order_.curve(first + c);
         const double *y = in_.y + curve * m, *s = in_.y_sigma + curve * m;
-        double* BADAC_RESTRICT row = rows_.data() + c * parts_ * units_.padded;
-        double* BADAC_RESTRICT variance = row + units_.padded;
+        double* __restrict row = rows_.data() + c * parts_ * units_.padded;
+        double* __restrict variance = row + units_.padded;
         for (int64_t j = 0; j < m; ++j) row[j] = y[j] * down[j];
         if (parts_ == 2)
             for (int64_t j = 0; j < m; ++j) variance[j] = (s[j] * down[j]) * (s[j] * down[j]) + extra[j];
@@ -42,7 +36,7 @@ template <class T, class Value, class Variance>
 void PackedCurves::transpose(AlignedVector<T>& tiles, int64_t width, const Value& value, const Variance& variance) {
     const int64_t n_tiles = (count_ + width - 1) / width;
     tiles.resize(size_t(n_tiles * width * parts_ * in_.m));
-    T* BADAC_RESTRICT out = tiles.data();
+    T* __restrict out = tiles.data();
     const int64_t m = in_.m, padded = units_.padded;
     Attention attention;
     for (int64_t t = 0; t < n_tiles; ++t) {

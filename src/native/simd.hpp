@@ -16,7 +16,8 @@
 #define BADAC_LEVEL baseline
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
+// BADAC_PLAIN_VECTORS: what a compiler without GNU extensions gets, for testing it with one that has them (make plain).
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(BADAC_PLAIN_VECTORS)
 #define BADAC_INLINE inline __attribute__((always_inline))
 #define BADAC_LAMBDA_INLINE __attribute__((always_inline))
 #define BADAC_VECTOR_EXTENSIONS 1
@@ -26,15 +27,14 @@
 #endif
 // Before a loop of a few turns whose number is known when compiling: compilers leave nested ones rolled, and then every entry of
 // a small matrix goes through memory.
-#if defined(__clang__)
+#if defined(BADAC_PLAIN_VECTORS)
+#define BADAC_UNROLL
+#elif defined(__clang__)
 #define BADAC_UNROLL _Pragma("unroll")
 #elif defined(__GNUC__)
 #define BADAC_UNROLL _Pragma("GCC unroll 16")
 #else
 #define BADAC_UNROLL
-#endif
-#ifdef BADAC_PLAIN_VECTORS  // for testing what a compiler without vector extensions gets
-#undef BADAC_VECTOR_EXTENSIONS
 #endif
 
 namespace badac {

@@ -55,8 +55,15 @@ sys.path.insert(0, {tests!r})
 
 def build(kind: str, *, plain: bool) -> Path:
     """Compile and return the core."""
-    folder = ROOT / "build" / f"sanitize-{kind}{'-plain' if plain else ''}"
     flags = FLAGS[kind] + (" -DBADAC_PLAIN_VECTORS" if plain else "")
+    # Threads are shared out alike at every level, and plain vectors have one.
+    options = ["-DBADAC_COMPILES_AVX512=OFF"] if plain or kind == "thread" else []
+    return compiled(f"sanitize-{kind}{'-plain' if plain else ''}", flags, options)
+
+
+def compiled(name: str, flags: str, more: list[str]) -> Path:
+    """Compile the core into ``build/name`` with flags and further options of CMake, and return it."""
+    folder = ROOT / "build" / name
     nanobind = subprocess.run(
         [sys.executable, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -65,9 +72,9 @@ def build(kind: str, *, plain: bool) -> Path:
         f"-DPython_EXECUTABLE={sys.executable}",
         "-DCMAKE_BUILD_TYPE=None",
         "-DBADAC_OPTIMISE=-O1",
-        # What this machine cannot run is not built; threads are shared out alike at every level, and plain vectors have one.
+        # What this machine cannot run is not built.
         f"-DBADAC_AVX512={'ON' if 'avx512' in levels() else 'OFF'}",
-        *(["-DBADAC_COMPILES_AVX512=OFF"] if plain or kind == "thread" else []),
+        *more,
     ]
     launcher = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER")
     options += [f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []

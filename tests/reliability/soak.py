@@ -2,15 +2,18 @@
 
     python tests/reliability/soak.py --seconds 3600 [--seed 0]
 
-Each round draws a table and a verb (fit, or rank with or without workers), runs it undisturbed, then again with SIGKILL,
-SIGTERM or SIGINT after a random part of that time until it ends by itself. Held: what is there after a kill is the old
-result or none; what is there at the end is what the undisturbed run wrote; and nothing else is left beside it.
+Each round draws a table and a verb (simulate, fit, rank with a table, with a model or with workers), runs it undisturbed, then
+again with SIGKILL, SIGTERM or SIGINT after a random part of that time until it ends by itself; sometimes two runs go into one
+place at once. Held: what is there after a kill is a whole result or none; what is there at the end is what the undisturbed run
+wrote, a model bit by bit in its answers; no process of the run lives on; and nothing else is left beside it. A round that does
+not keep to it is counted, said and kept, and the others go on.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import os
 import random
 import signal
 import subprocess
@@ -18,107 +21,153 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+import badac
+
 sys.path.insert(0, str(Path(__file__).parent))
 from small_tables import small_table
+from tally import counted, record
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 MAIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from badac.cli import main; main()"
 FEW = ["--class-model", "template", "--folds", "0", "--no-diagnose"]
 
 
-def verb(draw: random.Random, folder: Path) -> tuple[list[str], str]:
-    """Return the words of a command, without its output, and the name of what it writes."""
+def verb(draw: random.Random, folder: Path) -> tuple[str, list[str], str]:
+    """Return a verb, the words of its command without the output, and the name of what it writes."""
     small_table(draw.randrange(30, 200), draw.randrange(1000)).to_csv(folder / "train.csv", index=False)
     new = small_table(draw.randrange(20, 400), draw.randrange(1000)).drop(columns="label")
     new.to_parquet(folder / "new.parquet", index=False)
-    which = draw.choice(["fit", "rank", "workers"])
+    which = draw.choice(["simulate", "fit", "rank", "rank with a model", "rank with workers"])
+    if which == "simulate":
+        return which, ["simulate", "1", "-n", str(draw.randrange(20, 200)), "-f", "csv"], "out"
     if which == "fit":
-        return ["fit", str(folder / "train.csv"), *FEW], "model.badac"
-    words = [
-        "rank",
-        str(folder / "train.csv"),
-        str(folder / "new.parquet"),
-        *FEW,
-        "--format",
-        "csv",
-        "--show",
-        "2",
-    ]
-    return words + (["--workers", "1"] if which == "workers" else []), "out"
+        return which, ["fit", str(folder / "train.csv"), *FEW], "model.badac"
+    known = folder / "train.csv"
+    if which == "rank with a model":
+        known = folder / "known.badac"
+        subprocess.run(
+            [sys.executable, "-c", MAIN, "fit", str(folder / "train.csv"), *FEW, "-o", str(known)],
+            check=True, capture_output=True,
+        )  # fmt: skip
+    words = ["rank", str(known), str(folder / "new.parquet"), "--format", "csv", "--show", "2"]
+    words += [] if which == "rank with a model" else FEW
+    return which, words + (["--workers", "1"] if which == "rank with workers" else []), "out"
 
 
-def result(path: Path) -> bytes | pd.DataFrame | None:
-    """What a verb wrote, but for times and the names of folders."""
+def result(path: Path) -> dict[str, Any] | None:
+    """What a verb wrote, but for times and the names of folders: tables by their names, a model by its answers."""
     if path.is_dir():
-        return pd.read_csv(path / "ranking.csv") if (path / "ranking.csv").exists() else None
-    return path.read_bytes() if path.exists() else None
+        return {one.name: pd.read_csv(one) for one in sorted(path.glob("*.csv"))} or None
+    if not path.exists():
+        return None
+    asked = np.linspace(-3.0, 5.0, 40).reshape(10, 4)
+    return {"answers": badac.load(path).predict_proba(asked, X_err=0.3).tobytes()}
 
 
-def same(found: bytes | pd.DataFrame | None, expected: bytes | pd.DataFrame | None) -> bool:
-    if isinstance(found, pd.DataFrame) and isinstance(expected, pd.DataFrame):
-        return found.columns.equals(expected.columns) and all(
-            np.allclose(found[name], expected[name], rtol=1e-6)
-            if found[name].dtype.kind == "f"
-            else found[name].equals(expected[name])
-            for name in found
-        )
-    return type(found) is type(expected) and (isinstance(found, bytes) or found is None)
+def same(found: dict[str, Any], expected: dict[str, Any] | None) -> bool:
+    """Whether two results are one: text and numbers of tables (written as text, so to 1e-9), bits of answers."""
+    if expected is None or found.keys() != expected.keys():
+        return False
+    for name, one in found.items():
+        other = expected[name]
+        if not isinstance(one, pd.DataFrame):
+            if one != other:
+                return False
+            continue
+        try:
+            pd.testing.assert_frame_equal(one, other, rtol=1e-9)
+        except AssertionError:
+            return False
+    return True
+
+
+def started(words: list[str], target: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, *words, "-o", str(target), "--overwrite"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def lives_on(group: int) -> bool:
+    """Whether a process of the group is still there after ten seconds."""
+    for _ in range(50):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(0.2)
+    return True
 
 
 def one_round(draw: random.Random, counts: collections.Counter[str]) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        words, name = verb(draw, folder)
-        start = time.monotonic()
-        calm = folder / "calm" / name
+        which, words, name = verb(draw, folder)
+        counts[f"{which}: rounds"] += 1
+        calm, target = folder / "calm" / name, folder / "rough" / name
         calm.parent.mkdir()
-        subprocess.run([sys.executable, "-c", MAIN, *words, "-o", str(calm)], check=True, capture_output=True)
-        took = time.monotonic() - start
-        expected, target = result(calm), folder / "rough" / name
         target.parent.mkdir()
+        start = time.monotonic()
+        undisturbed = started(words, calm)
+        _, said = undisturbed.communicate()
+        assert undisturbed.returncode == 0, said
+        took, expected = time.monotonic() - start, result(calm)
+        assert expected is not None
         for attempt in range(6):
-            running = subprocess.Popen(
-                [sys.executable, "-c", MAIN, *words, "-o", str(target), "--overwrite"],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            )  # fmt: skip
+            running = started(words, target)
+            second = started(words, target) if draw.random() < 0.15 else None
             try:
                 # The last attempt is left in peace.
                 _, said = running.communicate(timeout=draw.random() * 1.1 * took if attempt < 5 else None)
             except subprocess.TimeoutExpired:
                 running.send_signal(number := draw.choice(SIGNALS))
                 _, said = running.communicate()
-                counts[f"stopped by {number.name}"] += 1
-                assert "Traceback" not in said, said
-                found = result(target)
-                assert found is None or same(found, expected), "half a result"
-                continue
-            assert running.returncode == 0, said
-            counts["went to the end"] += 1
-            break
-        assert same(result(target), expected), "another result than undisturbed"
+                counts[f"ended by {number.name}"] += 1
+            if second is not None:
+                _, of_second = second.communicate()
+                counts["two runs into one place"] += 1
+                assert "Traceback" not in of_second, of_second
+            assert "Traceback" not in said, said
+            assert not lives_on(running.pid), "a process of the run lives on"
+            found = result(target)
+            assert found is None or same(found, expected), "half a result"
+            if running.returncode == 0:
+                counts["went to their end"] += 1
+                break
+            assert running.returncode != 1 or second is not None, said
+        found = result(target)
+        assert found is not None and same(found, expected), "another result than undisturbed"
         left = sorted(path.name for path in target.parent.iterdir() if path != target)
-        assert not left, left
+        assert not left, f"left behind: {left}"
         counts["rounds"] += 1
 
 
-def main() -> None:
+def main() -> int:
     words = argparse.ArgumentParser()
     words.add_argument("--seconds", type=float, default=3600.0)
     words.add_argument("--seed", type=int, default=0)
     asked = words.parse_args()
-    draw, counts, end = (
-        random.Random(asked.seed),
-        collections.Counter[str](),
-        time.monotonic() + asked.seconds,
-    )
-    while time.monotonic() < end:
-        one_round(draw, counts)
-    print(f"soak, seed {asked.seed}: {dict(counts)}; nothing lost, nothing left behind")
+    draw, counts, start = random.Random(asked.seed), collections.Counter[str](), time.monotonic()
+    lost: list[str] = []
+    while time.monotonic() < start + asked.seconds:
+        try:
+            one_round(draw, counts)
+        except AssertionError as failure:
+            lost.append(str(failure))
+            print(f"LOST: {failure}", flush=True)
+        minutes = (time.monotonic() - start) / 60
+        record(
+            "soak",
+            f"seed {asked.seed}, {minutes:.0f} minutes: {counted(counts)}",
+            f"{len(lost)} FAILED: {'; '.join(lost)[:300]}" if lost else "nothing lost, nothing left behind",
+        )
+    return 1 if lost else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

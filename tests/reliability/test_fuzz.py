@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from small_tables import small_table
+from tally import counted, record
 
 import badac
 from badac import BADACClassifier
@@ -42,6 +43,15 @@ def cases(name: str) -> Iterator[Rng]:
     while number < FEWEST or time.process_time() < end:
         yield np.random.default_rng([SEED, number, *name.encode()])
         number += 1
+
+
+def _record(what: str, ends: collections.Counter[str]) -> None:
+    """Only a suite that went to its end without a crash, a hang, a NaN or a wrong kind of error comes here."""
+    record(
+        f"fuzz: {what}",
+        f"{ends.total():,} cases ({SECONDS:g} s, seed {SEED})",
+        f"{counted(ends)}; no failure",
+    )
 
 
 def flipped(data: bytes, rng: Rng) -> bytes:
@@ -124,7 +134,8 @@ def test_model_files(
     badac.save(small_model, path)
     whole, new = path.read_bytes(), np.zeros((3, 4))
     for rng in cases(f"model {damage.__name__}"):
-        path.write_bytes(damage(whole, rng))
+        given = damage(whole, rng)
+        path.write_bytes(given)
         try:
             model = badac.load(path)
         except ModelFileError:
@@ -132,17 +143,21 @@ def test_model_files(
             continue
         try:
             found = model.predict_proba(new, X_err=0.3)
-        except (ValueError, TypeError, AttributeError, IndexError, ArithmeticError, np.linalg.LinAlgError):
+        except ValueError:
             ends["refused when it was asked"] += 1
             continue
         assert np.isfinite(found).all()
         np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-9)
-        ends["answered"] += 1
-    print(f"\nmodel files, {damage.__name__}: {dict(ends)}")
+        # Without a checksum made anew there is no way through but bytes that are as they were.
+        assert damage is resealed or given == whole
+        ends["answered" if given != whole else "answered, no byte changed"] += 1
+    _record(f"model files, {damage.__name__}", ends)
     assert ends["refused"] > 0
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "fits", "vot", "ecsv", "npz"])
+@pytest.mark.parametrize(
+    "kind", ["csv", "tsv", "csv.gz", "parquet", "feather", "fits", "vot", "ecsv", "npz", "json", "jsonl"]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_tables_of_every_reader(tmp_path: Path, kind: str) -> None:
     """Bytes of a table damaged: read, or refused as a `ValueError` that names the file."""
@@ -155,6 +170,12 @@ def test_tables_of_every_reader(tmp_path: Path, kind: str) -> None:
                 for name in table
             },
         )
+    elif kind == "feather":
+        table.to_feather(path)
+    elif kind in ("json", "jsonl"):
+        table.to_json(path, orient="records", lines=kind == "jsonl")
+    elif kind == "csv.gz":
+        table.to_csv(path, index=False)
     else:
         write_table({name: table[name].to_numpy() for name in table}, path)
     whole = path.read_bytes()
@@ -164,12 +185,10 @@ def test_tables_of_every_reader(tmp_path: Path, kind: str) -> None:
             frame = read_frame(path)
         except TableFileError:
             ends["refused"] += 1
-        except (ValueError, OSError):
-            ends["refused in other words"] += 1
         else:
             assert len(frame.columns) >= 0
             ends["read"] += 1
-    print(f"\n{kind}: {dict(ends)}")
+    _record(f"tables, {kind}", ends)
 
 
 def _reworded(data: bytes, rng: Rng) -> bytes:
@@ -242,7 +261,7 @@ def test_session_files(
         else:
             assert kept.startswith(given)
             ends["gone on with"] += 1
-    print(f"\nsession files, {damage.__name__}: {dict(ends)}")
+    _record(f"session files, {damage.__name__.strip('_')}", ends)
     assert ends["refused"] > 0
     assert ends["gone on with"] + ends["gone on with, the last line aside"] > 0
 
@@ -287,5 +306,5 @@ def test_cells_of_a_training_table(tmp_path: Path) -> None:
             continue
         assert np.isfinite(found).all()
         ends["learned"] += 1
-    print(f"\ncells: {dict(ends)}")
+    _record("cells of training tables", ends)
     assert isinstance(table, pd.DataFrame)
