@@ -50,6 +50,8 @@ def test_wrong_error_bars_in_the_new_objects_alone_are_said(
 ) -> None:
     found = model.compare(changed(new, factor=factor))
     assert kind in found.why and not found.promise_holds
+    # One cause, one row: noise levels, scatter and p-values are as they should be with the factor.
+    assert [one.what for one in found.differences] == ["error bars"]
     # The factor is learned from the bulk, and offered.
     assert found.error_scale == pytest.approx(1.0 / factor, rel=0.15)
     mended = changed(new, factor=factor * found.error_scale)

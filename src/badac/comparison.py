@@ -146,24 +146,40 @@ def compare(judged: Judgement, rows: IntArray | None = None, names: Sequence[str
     chosen = some_rows(len(judged.objects)) if rows is None else rows
     model, objects = judged.model, judged.objects[chosen]
     pvalue = judged.pvalue[chosen]
-    known = model.in_units(model.training)
-    known_share = float(min(2.0 * (pvalue > 0.5).mean(), 1.0)) if len(pvalue) else 1.0
+    known_share = _known_share(pvalue)
+    kept = model.training if len(model.training) else model.some_known
+    known = model.in_units(model.training if kept is None else kept)
     if len(objects) < _FEWEST or len(known) < _FEWEST:
         return Comparison((), pvalue, None, known_share)
     most = _MOST_WITH_OWN_POINTS if objects.own_points else _MOST
-    new, old = objects[:most], _some(known, most)
-    scale, sure = _error_factor(model, old, new)
     called = [*names, *(f"column {number}" for number in range(len(names), known.n_points))]
-    found = [
-        *_noise_levels(model, known, objects),
-        *_error_bars(scale, sure),
-        *(() if objects.own_points else _values(judged, chosen, known, called)),
-        *(() if objects.own_points else _gaps(known, objects, called)),
-        *_bulk(pvalue, known_share, n_known=0 if model.pool is None else len(model.pool)),
-    ]
-    told = any(one.what == "error bars" for one in found)
-    error_scale = None if sure is None else scale if told else 1.0
+    scale, sure = _error_factor(model, _some(known, most), objects[:most])
+    found = list(_error_bars(scale, sure))
+    error_scale = None if sure is None else scale if found else 1.0
+    if found:
+        # The cause first: noise levels, scatter and p-values follow from it, so what is said beside it is what stays.
+        corrected = Judgement(model, with_error_scale(objects, scale), judged.n_threads)
+        found += _differences(corrected, known, called)
+    else:
+        found += _differences(Judgement(model, objects, judged.n_threads), known, called, pvalue)
     return Comparison(tuple(found), pvalue, error_scale, known_share)
+
+
+def _differences(
+    judged: Judgement, known: Measurements, called: Sequence[str], pvalue: FloatArray | None = None
+) -> Iterator[Difference]:
+    """All differences of objects from known ones but that of their error bars; their p-values where they are there already."""
+    model, objects = judged.model, judged.objects
+    pvalue = judged.pvalue if pvalue is None else pvalue
+    yield from _noise_levels(model, known, objects)
+    if not objects.own_points:
+        yield from _values(judged, known, called)
+        yield from _gaps(known, objects, called)
+    yield from _bulk(pvalue, _known_share(pvalue), n_known=0 if model.pool is None else len(model.pool))
+
+
+def _known_share(pvalue: FloatArray) -> float:
+    return float(min(2.0 * (pvalue > 0.5).mean(), 1.0)) if len(pvalue) else 1.0
 
 
 def with_error_scale(objects: Measurements, factor: float) -> Measurements:
@@ -239,11 +255,9 @@ def _error_bars(scale: float, sure: float | None) -> Iterator[Difference]:
     yield Difference("error bars", 1.0, scale, words, True)
 
 
-def _values(
-    judged: Judgement, chosen: IntArray, known: Measurements, called: Sequence[str]
-) -> Iterator[Difference]:
+def _values(judged: Judgement, known: Measurements, called: Sequence[str]) -> Iterator[Difference]:
     """Shift and spread of the columns within the predicted classes."""
-    model, objects, predicted = judged.model, judged.objects[chosen], judged.predicted[chosen]
+    model, objects, predicted = judged.model, judged.objects, judged.predicted
     old = Judgement(model, _some(known, MOST), judged.n_threads)
     worst_shift, worst_spread = (0.0, 0), (1.0, 0)
     for number in range(len(model.classes)):

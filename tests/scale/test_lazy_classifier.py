@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from copy import deepcopy
 from typing import Any
 
 import dask
@@ -15,6 +17,7 @@ from surveys import curves, frame_of
 from badac import BADACClassifier, Measurements
 from badac.calibration.discoveries import discoveries
 from badac.classes import GaussianProcess
+from badac.comparison import ListWarning
 from badac.dask import LazyClassifier, cut_off
 from badac.estimators.choices import words
 from badac.partition import BadRows, lean
@@ -221,3 +224,29 @@ def test_nothing_computes_inside_a_call(model: BADACClassifier) -> None:
     for verb in (*VERBS, "verdicts", "rank"):
         getattr(lazy, verb)(frame)
     lazy.rank(frame, fdr=0.1)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_a_lazy_list_promises_what_one_process_promises(
+    client: Any, model: BADACClassifier, survey: Measurements, factor: float
+) -> None:
+    new = Measurements(survey.values, factor * survey.sigma)
+    ready = deepcopy(model).prepare_pvalues()
+    lazy = LazyClassifier(ready)
+    frame = dd.from_pandas(frame_of(new), npartitions=3)
+    values, sigma = (da.from_array(each, chunks=(40, 6)) for each in (new.values, new.sigma))
+    of_frame, of_array, compared = on(
+        client,
+        lazy.promise(frame, fdr=0.2),
+        lazy.promise(values, X_err=sigma, fdr=0.2),
+        lazy.compare(frame),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ListWarning)
+        expected = ready.rank(new, fdr=0.2)
+    for found in (of_frame, of_array):
+        np.testing.assert_allclose(found.expected_false_alarms, expected.expected_false_alarms, rtol=1e-9)
+        np.testing.assert_allclose(found.false_share_bound, expected.false_share_bound, rtol=1e-9)
+        assert found.why == expected.why
+    assert str(compared) == str(ready.compare(new))
+    assert ("error bars" in of_frame.why) == (factor < 1.0)

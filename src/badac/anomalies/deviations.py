@@ -33,7 +33,9 @@ from badac.anomalies.rare import rare_population, strange_ones, suspects
 from badac.anomalies.sequence import coordinates
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
+from badac.anomalies.unseen import Unseen, unseen_members
 from badac.data.measurements import Measurements
+from badac.data.validation import IntArray
 from badac.latent.mixture import logsumexp_rows
 from badac.posterior import log_total
 from badac.registry import registered
@@ -104,9 +106,9 @@ class Deviations:
         return self
 
     def _with_rare_members(self, known: Known, rng: np.random.Generator) -> Self:
-        """Return a copy that knows the classes' rare members (`badac.anomalies.rare`)."""
+        """Return a copy that knows the classes' rare members (`badac.anomalies.rare`), and that there are unseen ones."""
         assert self.grid is not None
-        found, priors = [], []
+        found, priors, unseen = [], [], []
         for index, summary in enumerate(self.grid.classes):
             rows = suspects(known, index, summary)
             if rows.size:
@@ -115,7 +117,18 @@ class Deviations:
                 rare, log_share = rare_population(known, index, summary, rows, rng)
                 found.append(rare)
                 priors.append(log_share + known.log_prior[index])
-        return replace(self, grid=replace(self.grid, rare=tuple(found), rare_log_prior=np.array(priors)))
+            unseen.extend(self._unseen(known, index, rows))
+        rare_members = {"rare": tuple(found), "rare_log_prior": np.array(priors)}
+        return replace(self, grid=replace(self.grid, **rare_members, unseen=tuple(unseen)))
+
+    def _unseen(self, known: Known, index: int, rare: IntArray) -> tuple[Unseen, ...]:
+        """Members of class `index` unlike all that were seen, and unlike those that are known as rare (rows)."""
+        assert self.grid is not None
+        where, prior = self.grid.scales.where, float(known.log_prior[index])
+        if where is None or prior == -np.inf:
+            return ()
+        rows = np.setdiff1d(np.flatnonzero(known.label == index), rare)
+        return unseen_members(known.training[rows], self.grid.classes[index], prior, where)
 
     @property
     def evaluator(self) -> Evaluator:

@@ -35,6 +35,7 @@ from badac.anomalies.hypothesis import (
 from badac.anomalies.matched_filter import log_bayes_factor, log_bayes_factor_of_any, ratios
 from badac.anomalies.model import FloatArray, Known
 from badac.anomalies.reasons import REACH, STRANGE, WIDEST, Reasons
+from badac.anomalies.unseen import Unseen
 from badac.classes.instances import fill_gaps
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
@@ -55,7 +56,9 @@ _LEAST_SEEN = 0.5
         "log_prior": "(k,) may be -inf",
         "rare": "(s,)",
         "rare_log_prior": "(s,) may be -inf",
+        "unseen": "(u,)",
     },
+    version=2,
 )
 @dataclass(frozen=True, eq=False)
 class OnGrid:
@@ -70,6 +73,8 @@ class OnGrid:
     rare : tuple of ClassSummary
     rare_log_prior : (number,)
         Populations of rare members (`badac.anomalies.rare`), and the log priors of belonging to them.
+    unseen : tuple of Unseen
+        Members unlike all that were seen (`badac.anomalies.unseen`); none for features without an order.
     """
 
     classes: tuple[ClassSummary, ...]
@@ -77,6 +82,7 @@ class OnGrid:
     scales: Scales
     rare: tuple[ClassSummary, ...] = ()
     rare_log_prior: FloatArray = field(default_factory=lambda: np.empty(0))
+    unseen: tuple[Unseen, ...] = ()
 
     def blocks(self, objects: Measurements) -> Iterator[tuple[slice, Measurements]]:
         for start in range(0, objects.n_objects, _OBJECTS_PER_BLOCK):
@@ -99,7 +105,22 @@ class OnGrid:
         for summary, prior in zip(self.rare, self.rare_log_prior.tolist(), strict=True):
             rare = ObjectsUnderClass(under[0].objects, summary, prior, under[0].n_threads)
             known.append(np.minimum(prior + rare.log_evidence, log_anomaly))
-        return logsumexp_rows(np.stack(known, axis=1))
+        total = logsumexp_rows(np.stack(known, axis=1))
+        return self._with_unseen(total, under[0], log_anomaly)
+
+    def _with_unseen(
+        self, log_known: FloatArray, under: ObjectsUnderClass, log_anomaly: FloatArray
+    ) -> FloatArray:
+        """Add the members unlike all that were seen: only strange objects may be some, and even odds is the least they get."""
+        rows = np.flatnonzero(log_anomaly > log_known)
+        if not self.unseen or not rows.size:
+            return log_known
+        some = under.objects[rows]
+        terms = [one.log_evidence(some, n_threads=under.n_threads) for one in self.unseen]
+        found = logsumexp_rows(np.stack([log_known[rows], *terms], axis=1))
+        out = log_known.copy()
+        out[rows] = np.minimum(found, log_anomaly[rows])
+        return out
 
     # -- the hypotheses ----------------------------------------------------------------------------------------------
 

@@ -72,9 +72,9 @@ def neighbours_resemble(training: Measurements, rng: np.random.Generator) -> boo
     return bool(own < others.min())
 
 
-def spectrum(length: float) -> FloatArray:
-    """Return (q,): variance of each cosine for a process of this length; they sum to one."""
-    most = int(np.ceil(np.sqrt(-2.0 * np.log(_SPECTRUM_ENDS)) / (np.pi * length * (1 - 2 * _MARGIN)))) + 1
+def spectrum(length: float, ends: float = _SPECTRUM_ENDS) -> FloatArray:
+    """Return (q,): variance of each cosine for a process of this length; they sum to one, none below `ends` of the first."""
+    most = int(np.ceil(np.sqrt(-2.0 * np.log(ends)) / (np.pi * length * (1 - 2 * _MARGIN)))) + 1
     wave = np.pi * np.arange(most) * length * (1 - 2 * _MARGIN)
     power = np.exp(-0.5 * wave**2)
     return np.asarray(power / power.sum())

@@ -16,9 +16,11 @@ import numpy as np
 from dask import delayed
 
 from badac.dask import reduction
+from badac.dask.promise import comparison, promise
 from badac.data.files import needs
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
+from badac.estimators.validation import names_of_columns
 from badac.judge import FittedModel
 from badac.partition import Columns, asked_of, identity_of, lean, refuse_bad_rows
 from badac.verdicts import Verdicts
@@ -129,11 +131,34 @@ class LazyClassifier:
             How many.
         fdr : float in (0, 1), optional
             Return instead all objects that can be told from the known classes, so many that on average at most this share of
-            the list is normal after all (Benjamini & Hochberg).
+            the list is normal after all (Benjamini & Hochberg). What it promises, and why it may be empty, says `promise`.
         """
         if fdr is not None:
             return reduction.discoveries(self.verdicts(X, X_err=X_err, pvalues=True), fdr)
         return reduction.strangest(self.verdicts(X, X_err=X_err, pvalues=False), n)
+
+    def promise(self, X: Any, *, X_err: Any = None, fdr: float = 0.1) -> Any:
+        """Return what the list of `rank` with this `fdr` promises, lazily: as `BADACClassifier.rank` says it.
+
+        Computed, it is a `badac.calibration.promise.Promise` with ``expected_false_alarms``, ``false_share_bound`` and
+        ``why``: words where the list is empty, or where the objects are not like the training's and nothing can be promised.
+        """
+        table = self.verdicts(X, X_err=X_err, pvalues=True)
+        return promise(table, fdr, self.compare(X, X_err=X_err), self._with_training())
+
+    def compare(self, X: Any, *, X_err: Any = None) -> Any:
+        """Return how the objects differ from the training's, lazily: the `badac.comparison.Comparison` of the model itself."""
+        if _is_frame(X):
+            columns = Columns.of(X._meta, self.model, self.features)
+            read = delayed(_read_part, pure=True)
+            parts = [read(part, columns, number) for number, part in enumerate(X.to_delayed())]
+        else:
+            values, sigma = self._blocks(X, X_err)
+            every = values.to_delayed()[:, 0]
+            errors = sigma.to_delayed()[:, 0] if hasattr(sigma, "to_delayed") else [sigma] * len(every)
+            read = delayed(_read_block, pure=True)
+            parts = [read(*block) for block in zip(every, errors, strict=True)]
+        return comparison(parts, self._with_training(), names_of_columns(self.model))
 
     # -- the pass, and views of it -----------------------------------------------------------------------------------
 
@@ -179,6 +204,12 @@ class LazyClassifier:
             for number, (block, error) in enumerate(zip(every, errors, strict=True))
         ]
         return parts, rows
+
+    def _with_training(self) -> Any:
+        """Return what judges as a node of the graph, with its training objects and ready for p-values."""
+        name = identity_of(self.model)
+        node = delayed(self.model, name=f"badac-model-{name}", traverse=False)
+        return delayed(_prepared, pure=True)(node, dask_key_name=f"badac-prepared-{name}")
 
     def _sent(self, pvalues: bool) -> Any:
         """Return what judges as a node of the graph; where p-values are asked for it is made ready there, once."""
@@ -234,6 +265,20 @@ def _columns_of(frame: Any, wanted: Any, dtype: Any) -> Any:
 
 def _ready(model: BADACClassifier, *, pvalues: bool) -> FittedModel:
     return lean(model, pvalues=pvalues).fitted_
+
+
+def _prepared(model: BADACClassifier) -> FittedModel:
+    return model.prepare_pvalues().fitted_
+
+
+def _read_part(frame: Any, columns: Columns, number: int) -> Measurements | None:
+    return columns.read(frame, f"partition {number}") if len(frame) else None
+
+
+def _read_block(values: Any, sigma: Any) -> Measurements | None:
+    values = np.asarray(values, dtype=np.float64)
+    full = None if sigma is None else np.broadcast_to(np.asarray(sigma, dtype=np.float64), values.shape)
+    return Measurements(values, full) if len(values) else None
 
 
 def _judge_partition(

@@ -1,7 +1,8 @@
 """How good is a model? On labelled objects that it has not seen.
 
 Classes are judged by accuracy, log-loss and calibration error of the objects whose class the model knows; objects of any other
-class are anomalies, and the ranking is judged by how high they stand.
+class are anomalies, the ranking is judged by how high they stand, and the probability of an anomaly by how often it comes
+true, with the table's share of anomalies as the prior: that is what the evidence is worth, whatever prior the model has.
 """
 
 from __future__ import annotations
@@ -24,11 +25,64 @@ from badac.job.record import CrossValidation, Record, layout_of
 from badac.job.seen_before import seen_before
 from badac.job.table_options import TableOptions
 from badac.job.training import Training, label_column
-from badac.metrics import DetectionSummary, detection_summary
+from badac.metrics import CalibrationCurve, DetectionSummary, calibration_curve, detection_summary
 from badac.plots import CalibrationDisplay
+from badac.posterior import prior_log_odds, probability
 from badac.verdicts import Verdicts
 
 _ROWS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class AnomalyCalibration:
+    """How often the probability of an anomaly came true, with the true share of anomalies as the prior.
+
+    Attributes
+    ----------
+    is_anomaly : (n,) bool
+    proba : (n,)
+        As stated with that prior.
+    """
+
+    is_anomaly: npt.NDArray[np.bool_]
+    proba: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, is_anomaly: npt.NDArray[np.bool_], proba: npt.NDArray[np.float64], prior: float
+    ) -> AnomalyCalibration:
+        """Take probabilities (n,) that were stated with the prior of the model."""
+        share = float(is_anomaly.mean())
+        with np.errstate(divide="ignore"):
+            odds = np.log(proba) - np.log1p(-proba) + prior_log_odds(share) - prior_log_odds(prior)
+        return cls(is_anomaly, probability(odds))
+
+    @property
+    def curve(self) -> CalibrationCurve:
+        """By tenths of the stated probability."""
+        return calibration_curve(self.is_anomaly, self.proba)
+
+    def numbers(self) -> dict[str, Any]:
+        """Return what was found, as JSON has it."""
+        sure, curve = self.proba > 0.5, self.curve
+        return {
+            "prior": float(self.is_anomaly.mean()),
+            "n_above_half": int(sure.sum()),
+            "stated_above_half": float(self.proba[sure].mean()) if sure.any() else None,
+            "true_above_half": float(self.is_anomaly[sure].mean()) if sure.any() else None,
+            "stated": curve.mean_probability.tolist(),
+            "observed": curve.observed.tolist(),
+            "count": curve.count.tolist(),
+        }
+
+    def __str__(self) -> str:
+        found = self.numbers()
+        if not found["n_above_half"]:
+            return f"With their share, {found['prior']:.2g}, as the prior no object is more probably an anomaly than not."
+        return (
+            f"With their share, {found['prior']:.2g}, as the prior {found['n_above_half']:,} objects are more probably an "
+            f"anomaly than not: stated {found['stated_above_half']:.2f} on average, true {found['true_above_half']:.2f}."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +98,24 @@ class Evaluation:
         How well objects of unknown classes were found; None if there are none.
     unknown : tuple of str
         Their labels.
+    anomalies : AnomalyCalibration or None
+        How often the probability of an anomaly came true; None without unknown classes or an anomaly class.
     """
 
     classes: npt.NDArray[Any]
     known: CrossValidation
     detection: DetectionSummary | None = None
     unknown: tuple[str, ...] = ()
+    anomalies: AnomalyCalibration | None = None
 
     @property
     def calibration(self) -> CalibrationDisplay:
-        """The figure."""
+        """The figure: the classes' probabilities, and beside them that of an anomaly."""
         is_class = (self.known.label[:, None] == np.arange(len(self.classes))).ravel()
-        return CalibrationDisplay.from_predictions(is_class, {"badac": self.known.proba.ravel()})
+        curve = calibration_curve(is_class, self.known.proba.ravel())
+        if self.anomalies is None:
+            return CalibrationDisplay({"badac": curve})
+        return CalibrationDisplay({"known classes": curve, "anomaly": self.anomalies.curve})
 
     def numbers(self) -> dict[str, Any]:
         """Return what was found, as JSON has it."""
@@ -67,6 +127,8 @@ class Evaluation:
         }
         if self.detection is not None:
             out["detection"] = asdict(self.detection) | {"unknown": list(self.unknown)}
+        if self.anomalies is not None:
+            out["anomaly_proba"] = self.anomalies.numbers()
         return out
 
     def lines(self) -> list[str]:
@@ -88,6 +150,8 @@ class Evaluation:
                 f"{judged.n_anomalies:,} objects of unknown classes ({', '.join(self.unknown[:5])}) among "
                 f"{judged.n_objects:,}: MCC {judged.mcc:.3f}, AUC {judged.auc:.3f}, rank-weighted score {judged.rws:.3f}."
             )
+        if self.anomalies is not None:
+            lines.append(str(self.anomalies))
         return lines
 
 
@@ -163,9 +227,11 @@ def evaluate(
     known = CrossValidation(0, code[is_known].astype(np.int64), whole.proba[is_known])
     if is_known.all():
         return Evaluation(model.classes_, known)
+    stated = whole.anomaly_proba
     return Evaluation(
         model.classes_,
         known,
         detection_summary(~is_known, whole.score, n_flagged=int((~is_known).sum())),
         tuple(np.unique(truth[~is_known]).tolist()),
+        None if stated is None else AnomalyCalibration.of(~is_known, stated, model.fitted_.anomaly_prior),
     )

@@ -119,7 +119,8 @@ def _deviations(old: Fields) -> Fields:
     if old["ground"] is not None:
         fields = {new: old[was] for new, was in names.items()}
         rare = old["rare_log_prior"]
-        grid = StoredPart("OnGrid", 1, {**fields, "rare_log_prior": np.empty(0) if rare is None else rare})
+        fields["rare_log_prior"] = np.empty(0) if rare is None else rare
+        grid = migrated(StoredPart("OnGrid", 1, fields))
     if points is not None:
         points = StoredPart(points.name, points.version, {**points.fields, "log_prior": old["log_prior"]})
     return {"hypotheses": old["hypotheses"], "shares": old["shares"], "grid": grid, "points": points}
@@ -153,6 +154,7 @@ register_migration(
     Migration("Ensemble", 1, renamed={"strangeness": "nonconformity"}),
     Migration("Described", 0, to="ClassSummary", renamed={"mixture": "density"}),
     Migration("Deviations", 0, changed=_deviations),
+    Migration("OnGrid", 1, added={"unseen": ()}),
     Migration("GaussianProcess", 0, added={"noise": None}),
     Migration("Grid", 1, changed=_every_cell),
     Migration("Gridded", 0, renamed={"around": "scales"}),
