@@ -249,4 +249,5 @@ def test_a_lazy_list_promises_what_one_process_promises(
         np.testing.assert_allclose(found.false_share_bound, expected.false_share_bound, rtol=1e-9)
         assert found.why == expected.why
     assert str(compared) == str(ready.compare(new))
-    assert ("error bars" in of_frame.why) == (factor < 1.0)
+    # Error bars half as large are noise levels that no training object has.
+    assert factor == 1.0 or "noise levels" in of_frame.why

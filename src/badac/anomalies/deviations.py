@@ -36,6 +36,7 @@ from badac.anomalies.something_else import SomethingElse
 from badac.anomalies.unseen import Unseen, unseen_members
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
+from badac.latent.class_summary import ClassSummary
 from badac.latent.mixture import logsumexp_rows
 from badac.posterior import log_total
 from badac.registry import registered
@@ -108,7 +109,9 @@ class Deviations:
     def _with_rare_members(self, known: Known, rng: np.random.Generator) -> Self:
         """Return a copy that knows the classes' rare members (`badac.anomalies.rare`), and that there are unseen ones."""
         assert self.grid is not None
-        found, priors, unseen = [], [], []
+        found: list[ClassSummary] = []
+        unseen: list[Unseen] = []
+        priors: list[float] = []
         for index, summary in enumerate(self.grid.classes):
             rows = suspects(known, index, summary)
             if rows.size:
@@ -118,8 +121,8 @@ class Deviations:
                 found.append(rare)
                 priors.append(log_share + known.log_prior[index])
             unseen.extend(self._unseen(known, index, rows))
-        rare_members = {"rare": tuple(found), "rare_log_prior": np.array(priors)}
-        return replace(self, grid=replace(self.grid, **rare_members, unseen=tuple(unseen)))
+        grid = replace(self.grid, rare=tuple(found), rare_log_prior=np.array(priors), unseen=tuple(unseen))
+        return replace(self, grid=grid)
 
     def _unseen(self, known: Known, index: int, rare: IntArray) -> tuple[Unseen, ...]:
         """Members of class `index` unlike all that were seen, and unlike those that are known as rare (rows)."""

@@ -98,7 +98,7 @@ def _length(part: Measurements | None) -> int:
 
 
 def _starts(lengths: list[int]) -> list[int]:
-    return np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(int).tolist()
+    return [int(start) for start in np.concatenate([[0], np.cumsum(lengths)])[:-1]]
 
 
 def _turns(part: Measurements | None, start: list[int], number: int) -> Turns:
