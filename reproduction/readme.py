@@ -1,4 +1,4 @@
-"""Copy measured numbers into README.md, from where they were measured.
+"""Copy measured numbers into README.md and the paper of the package (paper.md), from where they were measured.
 
 The table of the paper's experiments comes from "At a glance" in docs/paper.md, which `make reproduce ARGS="--write-docs
 docs/paper.md"` writes; the throughput from benchmarks/results/throughput.json, which `python -m benchmarks.throughput` writes.
@@ -40,12 +40,13 @@ def throughput(found: dict[str, object]) -> str:
 
 
 def main(root: Path = ROOT) -> None:
-    """Fill the places of README.md."""
+    """Fill the places of README.md and paper.md."""
     places = {"glance": glance((root / "docs/paper.md").read_text(encoding="utf-8"))}
     measured = root / "benchmarks" / "results" / "throughput.json"
     if measured.exists():
         places["throughput"] = throughput(json.loads(measured.read_text()))
     write_into(root / "README.md", places)
+    write_into(root / "paper.md", {"glance": places["glance"]})
 
 
 if __name__ == "__main__":

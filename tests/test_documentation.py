@@ -15,7 +15,11 @@ from reproduction.command import app as reproduce
 from reproduction.marked import put
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "paper.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "how_to").glob("*.md")),
+]
 
 
 def commands():
@@ -24,6 +28,24 @@ def commands():
             for line in block.splitlines():
                 if line.startswith("badac "):
                     yield pytest.param(line.partition("#")[0].strip(), id=f"{page.name}: {line[:60]}")
+
+
+def test_every_link_to_a_file_of_the_repository_leads_somewhere() -> None:
+    """The site's build looks at its own pages; those beside it are looked at here."""
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+            if not target.startswith(("http", "mailto:")):
+                assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+
+def test_figures_of_the_joss_paper_stand_in_the_documentation() -> None:
+    """Every row of its table is a row of the table that the reproduction writes, so no number is only there."""
+    rows = readme.glance((ROOT / "docs" / "paper.md").read_text(encoding="utf-8")).splitlines()
+    cells = {tuple(cell.strip() for cell in row.strip("|").split("|")) for row in rows}
+    found = re.findall(r"^\| (?:printed|released) .*$", (ROOT / "paper.md").read_text(encoding="utf-8"), re.M)
+    assert len(found) >= 4
+    for row in found:
+        assert tuple(cell.strip() for cell in row.strip("|").split("|")) in cells
 
 
 def reproductions():
