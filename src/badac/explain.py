@@ -102,6 +102,11 @@ class Explanation:
         }
         return replace(self, objects=self.objects[:, :stop], **cut)
 
+    def at_times(self, measured: Measurements, window: FloatArray) -> Explanation:
+        """Return the same for objects at their times (n, m), which were at phases, and windows (n, 2) in times."""
+        assert measured.at is not None
+        return replace(self, objects=self.objects._changed(at=measured.at), window=window)
+
     def described(self, about: Description) -> Explanation:
         """Return the same for objects of which it is known what they are."""
         return replace(self, about=about)

@@ -12,7 +12,8 @@ Odds of an anomaly that come from evidence are as wrong as the evidence. Where t
 other base models are stacked beside them (`badac.calibration.stacking.ensemble`), the score is a rank among left-out training
 objects instead: a conformal p-value (Vovk, Gammerman & Shafer 2005) with ``unlike + ambiguous`` as the measure of
 nonconformity. No density has to be right, and a new class is found that lies among the known ones, where every density is high
-and no class fits better than another. ``P(d | class)`` is that of the members themselves, widened. Copies of the left-out
+and no class fits better than another. ``P(d | class)`` is that of the members themselves, widened (of the class models, for
+objects with points of their own). Copies of the left-out
 objects with known noise added say what is normal for a noisy one; with more noise than any of them had, an object is less and
 less strange.
 
@@ -115,7 +116,7 @@ def _continued(known: FloatArray, number: FloatArray) -> FloatArray:
     return np.where(number > edge, -np.log(share) + _SOFTNESS * np.log1p(above), surprise)
 
 
-@registered("part", version=2, holds={"unlike": "(k,)", "log_prior": "(k,) may be -inf", "scale": "(m,) > 0"})
+@registered("part", version=3, holds={"unlike": "(k,)", "log_prior": "(k,) may be -inf", "scale": "(m,) > 0"})
 @dataclass(frozen=True, eq=False)
 class Nonconformity:
     """How little an object conforms to the known classes, and the null distributions that say what is normal.
@@ -128,8 +129,10 @@ class Nonconformity:
         Of all known objects: how much between the classes, and both numbers together.
     log_prior : (k,)
         Of the classes, as in training.
-    scale : (m,)
-        Spread of each point in training.
+    scale : (m,) or (1,)
+        Spread of each point in training; of all of them for objects with points of their own.
+    column : int
+        The base model whose evidence says how badly an object fits: the widened members; the class models at own points.
     """
 
     unlike: tuple[NullDistribution, ...]
@@ -137,6 +140,7 @@ class Nonconformity:
     together: NullDistribution
     log_prior: FloatArray
     scale: FloatArray
+    column: int = AT_WIDE_INSTANCES
 
     def surprise(self, outputs: BaseOutputs) -> FloatArray:
         """Return (n,): minus the log of the share of known objects as strange, about 0.7 for a middling known one."""
@@ -165,7 +169,7 @@ class Nonconformity:
         return np.asarray(np.exp(-np.maximum(level - self.together.level[-1], 0.0)))
 
     def _parts(self, outputs: BaseOutputs) -> tuple[FloatArray, FloatArray]:
-        misfit = _misfit(outputs.objects, outputs.log_evidences, self.scale)
+        misfit = _misfit(outputs.objects, outputs.log_evidences[:, self.column], self.scale)
         posterior = softmax(outputs.stacked + self.log_prior, axis=1)
         return _parts(self.unlike, self.ambiguous, misfit, posterior, outputs.level)
 
@@ -176,7 +180,12 @@ def log_odds(surprise: FloatArray, prior: float) -> FloatArray:
 
 
 def learn_nonconformity(
-    left_out: Sequence[BaseOutputs], label: IntArray, log_prior: FloatArray, scale: FloatArray
+    left_out: Sequence[BaseOutputs],
+    label: IntArray,
+    log_prior: FloatArray,
+    scale: FloatArray,
+    *,
+    column: int = AT_WIDE_INSTANCES,
 ) -> Nonconformity:
     """Learn what is normal from left-out objects.
 
@@ -186,11 +195,13 @@ def learn_nonconformity(
         Of the objects (n, m) with more and more noise: of base models, stacked with weights, that had not seen them.
     label : (n,)
     log_prior : (k,)
-    scale : (m,)
+    scale : (m,) or (1,)
         Spread of each point in training.
+    column : int
+        Which of the base models says how badly an object fits.
     """
     at = np.array([np.median(copy.level) for copy in left_out])
-    misfit = np.stack([_misfit(copy.objects, copy.log_evidences, scale) for copy in left_out])
+    misfit = np.stack([_misfit(copy.objects, copy.log_evidences[:, column], scale) for copy in left_out])
     posterior = softmax(np.stack([copy.stacked for copy in left_out]) + log_prior, axis=2)
     unlike = tuple(
         NullDistribution.of(at, misfit[:, label == number, number])
@@ -204,11 +215,11 @@ def learn_nonconformity(
         np.add(*_parts(unlike, ambiguous, far, share, copy.level))
         for far, share, copy in zip(misfit, posterior, left_out, strict=True)
     ]
-    return Nonconformity(unlike, ambiguous, NullDistribution.of(at, np.stack(both)), log_prior, scale)
+    return Nonconformity(unlike, ambiguous, NullDistribution.of(at, np.stack(both)), log_prior, scale, column)
 
 
-def _misfit(objects: Measurements, log_evidences: FloatArray, scale: FloatArray) -> FloatArray:
-    """How badly objects (n, m) fit the widened members of each class, (n, k), a point on average; 0 without any point.
+def _misfit(objects: Measurements, evidence: FloatArray, scale: FloatArray) -> FloatArray:
+    """How badly objects (n, m) of this evidence (n, k) fit each class, (n, k), a point on average; 0 without any point.
 
     Relative to the densest that an object of its noise can be, so that it does not grow with noise beyond all that was tried.
     """
@@ -216,7 +227,7 @@ def _misfit(objects: Measurements, log_evidences: FloatArray, scale: FloatArray)
     densest = np.where(
         seen, -0.5 * np.log(2.0 * np.pi * (np.where(seen, objects.sigma, 1.0) ** 2 + scale**2)), 0.0
     )
-    behind = densest.sum(axis=1, keepdims=True) - log_evidences[:, AT_WIDE_INSTANCES]
+    behind = densest.sum(axis=1, keepdims=True) - evidence
     return np.asarray(np.minimum(behind / np.maximum(seen.sum(axis=1, keepdims=True), 1), _FARTHEST))
 
 

@@ -25,6 +25,7 @@ from badac.calibration.coarsening import (
     relative_noise,
 )
 from badac.calibration.missingness import Missingness, learn_missingness
+from badac.calibration.stacking.at_points import learn_at_points
 from badac.calibration.stacking.base_models import BaseOutputs
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.calibration.stacking.gate import trees_tell_more
@@ -35,7 +36,6 @@ from badac.calibration.stacking.learning import (
     least_gain,
 )
 from badac.calibration.stacking.samples import objects_to_learn_from
-from badac.calibration.stacking.weights import log_losses
 from badac.classes.model import ClassModel, is_exact
 from badac.data.measurements import Measurements
 from badac.evidence import training_log_evidence
@@ -137,12 +137,17 @@ def learn_calibration(
         missingness = learn_missingness(objects.observed, label, rows, tempered, log_prior)
     ensemble = None
     if stack:
-        calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
-        loss = np.full(len(label), np.nan)
-        loss[rows] = log_losses(calibrated + log_prior, label[rows])
         # A generator of its own: whether a stack is learned must not change what is drawn later.
         own = training.with_generator(rng.spawn(1)[0])
-        some = objects_to_learn_from(own, rows if objects.own_points else _more(rows, len(own), own.rng))
+        if objects.own_points:
+            # All of them: trees learn from every object, however many tell the weights.
+            if len(rows) < len(training):
+                evidence = training_log_evidence(models, objects, label, n_threads=n_threads)
+            ensemble = learn_at_points(own, models, coarsening, rows, evidence, n_threads=n_threads)
+            return PosteriorCalibration(coarsening, missingness, ensemble)
+        calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
+        told = np.isin(np.arange(len(label)), rows)
+        some = objects_to_learn_from(own, _more(rows, len(own), own.rng))
         invited = can_be_stacked(own) and trees_tell_more(
             own.take(rows), calibrated + log_prior, least_gain(len(rows))
         )
@@ -150,7 +155,7 @@ def learn_calibration(
             own.take(some),
             models,
             (coarsening, missingness),
-            loss[some],
+            told[some],
             use_gaps=use_gaps,
             invited=invited,
             n_threads=n_threads,

@@ -32,6 +32,7 @@ from badac.latent.fit_process import FOLDS, Learner, shuffled
 from badac.latent.gaussian_approximation import with_noise_scale
 from badac.latent.hyperparameters import Extent
 from badac.latent.likelihood import LatentLikelihood
+from badac.latent.mixture import Mixture
 from badac.latent.process import Curve, FactorProcess, Process
 from badac.latent.process_summary import ProcessSummary
 from badac.latent.shape import Shape, choose_shape
@@ -111,6 +112,25 @@ class IrregularPopulation:
         log_shares = learn_shares(evidence)
         left_out = np.asarray(logsumexp(evidence + log_shares, axis=1))
         return replace(fitted, log_shares=log_shares, member_evidence=left_out, noise=noise)
+
+    def described(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        scales: TrainingScales | None = None,
+    ) -> Self:
+        """Learn mean, factors and remainder alone, for whoever asks for latent positions: quicker, and nobody is left out."""
+        check_noise_taken(self, noise, members)
+        members = with_noise_scale(members, noise)
+        scales = TrainingScales.of(members) if scales is None else scales
+        gaussian = GaussianProcess(self.kernel, self.period, self.rank, self.n_knots)
+        origin, extent, basis = gaussian.frame(members, scales)
+        learner = FactorLearner(basis, origin, extent, rng)
+        learned = learner.learn(members[shuffled(members, rng)], self.rank)
+        return replace(
+            self._holding(learned, extent), density=Mixture.standard(learned.rank or 1), noise=noise
+        )
 
     def _fit_factors(
         self,

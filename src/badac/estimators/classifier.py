@@ -33,6 +33,8 @@ from badac.estimators.choices import choose_units, generator, is_left_open
 from badac.estimators.cross_fitting import leave_out
 from badac.estimators.fitting import Recipe, without_new_members
 from badac.estimators.validation import (
+    as_measured,
+    as_seen,
     check_coordinates,
     counted,
     describe_objects,
@@ -47,6 +49,7 @@ from badac.explain import Explanation
 from badac.judge import FittedModel, Judgement
 from badac.looked_at import looked_at
 from badac.noise import Noise
+from badac.nuisance import Phases
 from badac.printing import text_table
 from badac.progress import spoken
 from badac.ranking import Ranking
@@ -66,7 +69,7 @@ class TrainingSupportWarning(UserWarning):
 
 @registered(
     "estimator",
-    version=4,
+    version=5,
     holds={
         "classes_": "(k,)",
         "class_models_": "(k,)",
@@ -182,6 +185,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     feature_names_in_: npt.NDArray[Any]
     layout_: dict[str, Any]  # how a table was read (`badac.data.Layout`)
     record_: dict[str, Any]  # of a model that the command line has learned (`badac.job.Record`)
+    phases_: Phases | None = None  # how times of transients become phases (`badac.nuisance.phase`)
     beside_: ColumnsBeside | None = None  # how columns beside the points become points (`badac.data.beside`)
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
     # Made when first asked for, or when the model is saved: whoever only classifies pays nothing.
@@ -437,13 +441,15 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With an `anomaly` other than "auto" the classes are described for this on the first call.
         """
         check_is_fitted(self)
-        objects, table = to_objects(self, X, X_err, reset=False)
-        judged = self._walk(objects, pvalues=False, warn=False)
+        measured, table = as_measured(self, X, X_err, reset=False)
+        judged = self._walk(as_seen(self, measured, reset=False), pvalues=False, warn=False)
         if self._explaining is None:
             self._explaining = judged.model.deviations()
         found = judged.explain(self._explaining)
         if self.beside_ is not None:
             found = found.of_points(-len(self.beside_.names))
+        if self.phases_ is not None:
+            found = found.at_times(measured, self.phases_.times(measured, found.objects, found.window))
         # In the words of the table, where there is one; otherwise by the names and bands of the training's.
         if table is not None and table.features:
             return found.described(table.about)

@@ -39,6 +39,8 @@ from badac.data.tables import (
 from badac.data.validation import as_real, refuse
 from badac.data.vectors import vector_columns
 from badac.data.wide import checked_names, kind_of_columns
+from badac.nuisance import Phases, learn_phases
+from badac.threads import n_threads
 
 # Coordinates that differ by less than this share of their range are rounded, not others.
 _SAME_POINT = 1e-6
@@ -67,6 +69,12 @@ def counted(estimator: Any, X: Any, X_err: Any, exposure: Any) -> Measurements:
 
 
 def to_objects(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Measurements, Catalogue | None]:
+    """Return what was passed as objects, as the classes see them, and the catalogue that a table made, with what travels."""
+    objects, found = as_measured(estimator, X, X_err, reset=reset)
+    return as_seen(estimator, objects, reset=reset), found
+
+
+def as_measured(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Measurements, Catalogue | None]:
     """Return what was passed as objects, and the catalogue that a table made, with names and what travels.
 
     A table with error columns is read by the one recogniser (`badac.data.from_table`). On fit how it was read is kept as
@@ -105,11 +113,17 @@ def to_objects(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Meas
         )
     if reset:
         refuse_without_errors(objects)
-    return _with_columns_joined(estimator, objects, reset), found
+    return objects, found
 
 
-def _with_columns_joined(estimator: Any, objects: Measurements, reset: bool) -> Measurements:
-    """Return the objects with their columns among the points, as they were in training; on fit it is learned how."""
+def as_seen(estimator: Any, objects: Measurements, *, reset: bool) -> Measurements:
+    """Return the objects at their phases and with their columns among the points, as in training; on fit it is learned how."""
+    if reset:
+        # A generator of its own: what is drawn later does not depend on whether there are phases.
+        estimator.phases_ = learn_phases(objects, np.random.default_rng(0))
+    phases: Phases | None = estimator.phases_
+    if phases is not None:
+        objects = phases.apply(objects, n_threads=n_threads(estimator.n_jobs))
     if reset:
         estimator.beside_ = ColumnsBeside.of(objects)
     beside: ColumnsBeside | None = estimator.beside_

@@ -112,6 +112,16 @@ def _every_cell(old: Fields) -> Fields:
     return {**old, "kept": np.ones(int(old["n_bands"]) * (len(old["edges"]) - 1), dtype=np.bool_)}
 
 
+def _not_on_a_grid(old: Fields) -> Fields:
+    """The stack of objects with points of their own was on a grid of bins, with models that are gone."""
+    if old.pop("gridded") is not None:
+        raise ValueError(
+            "this model has a stack of light curves on a grid of bins, which this version of badac has no more: fit it again, "
+            "or read it with the badac that wrote it."
+        )
+    return {**old, "columns": None}
+
+
 def _deviations(old: Fields) -> Fields:
     """The known classes became a part of their own: on a grid, or at points of an object's own."""
     names = {"classes": "classes", "log_prior": "log_prior", "scales": "ground", "rare": "rare"}
@@ -147,9 +157,11 @@ register_migration(
     Migration("BADACClassifier", 1, added={"verbose": False}),
     Migration("BADACClassifier", 2, added={"beside_": None}),
     Migration("BADACClassifier", 3, added={"left_out_": None}),
+    Migration("BADACClassifier", 4, added={"phases_": None}),
     Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"}),
     Migration("Curves", 0, to="KernelDensity"),
+    Migration("Ensemble", 3, changed=_not_on_a_grid),
     Migration("Ensemble", 2, added={"ranks": True}),
     Migration("Ensemble", 1, renamed={"strangeness": "nonconformity"}),
     Migration("Described", 0, to="ClassSummary", renamed={"mixture": "density"}),
@@ -157,7 +169,7 @@ register_migration(
     Migration("OnGrid", 1, added={"unseen": ()}),
     Migration("GaussianProcess", 0, added={"noise": None}),
     Migration("Grid", 1, changed=_every_cell),
-    Migration("Gridded", 0, renamed={"around": "scales"}),
+    Migration("Nonconformity", 2, added={"column": 2}),
     Migration("Ground", 0, to="Scales"),
     Migration("IrregularPopulation", 0, added={"noise": None}),
     Migration("Latent", 0, to="LatentLikelihood"),

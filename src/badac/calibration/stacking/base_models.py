@@ -43,7 +43,7 @@ class BaseOutputs:
     Attributes
     ----------
     objects : Measurements
-        (n, m), as the base models saw them: on a grid, where the objects have points of their own.
+        (n, m)
     log_evidences : (n, o, k)
         Of each base model, the class models first.
     stacked : (n, k)
@@ -80,7 +80,8 @@ class BaseModels:
     def names(self) -> tuple[str, ...]:
         """Of all base learners, the class models first."""
         trees = ("trees, gaps seen" if tree.sees_gaps else "trees" for tree in self.trees)
-        return ("class models", *kinds(), *trees, *(("gaps",) if self.share is not None else ()))
+        beside = tuple(kinds())[: len(self.models)]
+        return ("class models", *beside, *trees, *(("gaps",) if self.share is not None else ()))
 
     def log_evidences(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> FloatArray:
         """Return (n, o, k): the output of each of `names` for objects (n, m) with `evidence` (n, k) under the class models."""

@@ -35,7 +35,7 @@ from badac.calibration.stacking.base_models import (
     learn_each_again,
     learn_kinds,
 )
-from badac.calibration.stacking.ensemble import Ensemble, noise_levels, on_a_grid
+from badac.calibration.stacking.ensemble import Ensemble, noise_levels
 from badac.calibration.stacking.samples import at_most
 from badac.calibration.stacking.trees import Trees, grow
 from badac.calibration.stacking.weights import Stacking, learn_stacking, log_losses
@@ -74,7 +74,7 @@ def learn_ensemble(
     training: TrainingSet,
     models: Sequence[ClassModel],
     single: tuple[Coarsening, Missingness],
-    loss: FloatArray,
+    told: BoolArray,
     *,
     use_gaps: bool = True,
     invited: bool = False,
@@ -89,8 +89,8 @@ def learn_ensemble(
         Learned again without a part of the objects.
     single : Coarsening and Missingness
         The posterior of the class models alone, which the stack is compared with.
-    loss : (n,)
-        Log-loss of the left-out objects with it, for objects with points of their own; NaN where it is not known.
+    told : (n,)
+        Which of the objects told the coarsening: some of them tell the weights.
     use_gaps : bool
         Whether trees may see the gaps of an object.
     invited : bool
@@ -102,15 +102,11 @@ def learn_ensemble(
     wanted = coarsening.exponent <= 1.0 and is_worth_a_stack(coarsening.gain, len(training))
     if not can_be_stacked(training) or not (wanted or invited):
         return None
-    gridded = None
-    if training.objects.own_points:
-        gridded, training = on_a_grid(training)
-        models = gridded.models
     objects, label, scale, rng = training.objects, training.label, training.scales.scale, training.rng
-    if _told_by_level(noise_levels(objects, scale), label) > MOST_TOLD:
+    if told_by_level(noise_levels(objects, scale), label) > MOST_TOLD:
         return None
     levels = LEVELS if objects.has_errors else LEVELS[:1]
-    left_out = _to_leave_out(training, ~np.isnan(loss))
+    left_out = _to_leave_out(training, told)
     if not left_out.any():
         return None
     ways = (False, True) if use_gaps and not objects.complete else (False,)
@@ -137,18 +133,15 @@ def learn_ensemble(
     log_prior = np.log(np.maximum(np.bincount(truth, minlength=len(models)), 0.5) / len(truth))
     if len(ways) == 2:
         ways, log_evidences = _better_trees(log_evidences, truth, log_prior)
-    stacking = _stack(log_evidences, truth, log_prior, level)
-    stacked = _stacked_left_out(log_evidences, truth, log_prior, level, stacking.softness, rng)
+    stacking = stack(log_evidences, truth, log_prior, level)
+    stacked = stacked_left_out(log_evidences, truth, log_prior, level, stacking.softness, rng)
     after = np.stack([log_losses(part + log_prior, truth) for part in stacked])
-    if gridded is not None:
-        mean, error = _gain(loss[None, asked], after[:1])
-    else:
-        before = np.empty(level.shape)
-        for place, each, at in zip(before, log_evidences, level, strict=True):
-            tempered = coarsening.apply(each[:, 0], at if objects.has_errors else None)
-            factor = missingness.weight * each[:, -1] if gaps else 0.0
-            place[:] = log_losses(tempered + factor + log_prior, truth)
-        mean, error = _gain(before, after)
+    before = np.empty(level.shape)
+    for place, each, at in zip(before, log_evidences, level, strict=True):
+        tempered = coarsening.apply(each[:, 0], at if objects.has_errors else None)
+        factor = missingness.weight * each[:, -1] if gaps else 0.0
+        place[:] = log_losses(tempered + factor + log_prior, truth)
+    mean, error = gain_of(before, after)
     if not wanted and mean <= error:
         return None
     chosen = tuple(trees for trees, _ in grown if trees.sees_gaps in ways)
@@ -156,7 +149,7 @@ def learn_ensemble(
     base_models = BaseModels(learn_kinds(training), chosen, share)
     outputs = [BaseOutputs(*of_copy) for of_copy in zip(copies, log_evidences, stacked, level, strict=True)]
     nonconformity = learn_nonconformity(outputs, truth, log_prior, scale)
-    return Ensemble(base_models, gridded, stacking, nonconformity, mean, error, wanted)
+    return Ensemble(base_models, None, stacking, nonconformity, mean, error, wanted)
 
 
 def can_be_stacked(training: TrainingSet) -> bool:
@@ -197,7 +190,7 @@ def _parts(training: TrainingSet, asked: IntArray) -> Iterator[tuple[IntArray, T
         held[asked] = True
         yield np.arange(len(asked)), at_most(training.take(~held), MOST_RELEARNED)
         return
-    fold = _deal(training.label, training.rng)
+    fold = deal(training.label, training.rng)
     # The only member of a class is always learned from.
     alone = training.counts[training.label] < 2
     for number in np.unique(fold[asked]):
@@ -235,17 +228,17 @@ def _better_trees(
         np.stack([log_losses(part[:, column] + log_prior, label) for part in log_evidences])
         for column in (_TREES, _TREES + 1)
     )
-    mean, error = _gain(hidden, seen)
+    mean, error = gain_of(hidden, seen)
     return (mean > error,), np.delete(log_evidences, _TREES if mean > error else _TREES + 1, axis=2)
 
 
-def _gain(before: FloatArray, after: FloatArray) -> tuple[float, float]:
+def gain_of(before: FloatArray, after: FloatArray) -> tuple[float, float]:
     """Mean gain of losses (levels, n), and its standard error: copies of an object are worth one."""
     gain = (before - after).mean(axis=0)
     return float(gain.mean()), float(gain.std() / np.sqrt(len(gain)))
 
 
-def _stack(
+def stack(
     log_evidences: FloatArray,
     label: IntArray,
     log_prior: FloatArray,
@@ -263,7 +256,7 @@ def _stack(
     )
 
 
-def _stacked_left_out(
+def stacked_left_out(
     log_evidences: FloatArray,
     label: IntArray,
     log_prior: FloatArray,
@@ -273,16 +266,16 @@ def _stacked_left_out(
 ) -> FloatArray:
     """The stack (levels, n, k) of objects that the weights had not seen either; they told one of four kinds of softness."""
     out = np.empty((*level.shape, len(log_prior)))
-    fold = _deal(label, rng) % 2
+    fold = deal(label, rng) % 2
     for number in range(2):
         held = fold == number
-        stacking = _stack(log_evidences[:, ~held], label[~held], log_prior, level[:, ~held], softness)
+        stacking = stack(log_evidences[:, ~held], label[~held], log_prior, level[:, ~held], softness)
         for place, part, at in zip(out, log_evidences, level, strict=True):
             place[held] = stacking.apply(part[held], at[held])
     return out
 
 
-def _deal(label: IntArray, rng: np.random.Generator) -> IntArray:
+def deal(label: IntArray, rng: np.random.Generator) -> IntArray:
     """Return (n,): folds that each have their share of every class."""
     order = rng.permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
@@ -291,7 +284,7 @@ def _deal(label: IntArray, rng: np.random.Generator) -> IntArray:
     return fold
 
 
-def _told_by_level(level: FloatArray, label: IntArray) -> float:
+def told_by_level(level: FloatArray, label: IntArray) -> float:
     """Share of the variance of the noise levels (n,) that the classes explain."""
     count = np.maximum(np.bincount(label), 1)
     mean = np.bincount(label, weights=level) / count

@@ -1,0 +1,123 @@
+"""The stack of objects with points of their own: the class models at these points, and trees on what objects are like there.
+
+The class models see every point where it is, and left their members out when they were learned (`badac.classes.irregular`):
+their evidence is taken as it is. Trees ask for the latent positions of an object under all training objects and for the columns
+beside its curve (`badac.calibration.stacking.latent_columns`). Instances and pointwise densities, which need columns, are not
+among the base models: on positions of ten dimensions they say what the class models say better.
+
+Every object is asked of trees that had not seen it. No copies with noise added are among them, as there are on a grid
+(`badac.calibration.stacking.learning`): an object's own noise is in the width of its positions, and on the SPCC trees that were
+grown on noisier copies too told objects as they are worse (log-loss .29 for .26, 1,103 objects, one draw). All training objects
+grow trees; some thousand tell the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from badac.calibration.coarsening import Coarsening, FloatArray, IntArray
+from badac.calibration.null_distribution import learn_nonconformity
+from badac.calibration.stacking.base_models import BaseModels, BaseOutputs
+from badac.calibration.stacking.ensemble import Ensemble, noise_levels
+from badac.calibration.stacking.gate import trees_tell_more
+from badac.calibration.stacking.latent_columns import LatentColumns
+from badac.calibration.stacking.learning import (
+    FOLDS,
+    MOST_TOLD,
+    can_be_stacked,
+    deal,
+    gain_of,
+    is_worth_a_stack,
+    least_gain,
+    stack,
+    stacked_left_out,
+    told_by_level,
+)
+from badac.calibration.stacking.trees import N_TREES, Trees, grow
+from badac.calibration.stacking.weights import log_losses
+from badac.classes.model import ClassModel
+from badac.classes.population.population import Population
+from badac.training import TrainingSet
+
+MOST_LEFT_OUT = 1500  # objects that tell the weights and what is normal, by cost
+
+
+def learn_at_points(
+    training: TrainingSet,
+    models: Sequence[ClassModel],
+    coarsening: Coarsening,
+    rows: IntArray,
+    evidence: FloatArray,
+    *,
+    n_threads: int = 1,
+) -> Ensemble | None:
+    """Learn a stack, where the coarsened posterior gains over the plain one, or trees beside it do.
+
+    Parameters
+    ----------
+    training : TrainingSet
+        With points of their own.
+    models : k fitted class models
+    coarsening : Coarsening
+        The posterior of the class models alone, which the stack is compared with.
+    rows : (r,)
+        Objects that told the coarsening, and tell the weights.
+    evidence : (n, k)
+        Of each object, left out of its own class.
+    """
+    if not can_be_stacked(training):
+        return None
+    label, rng, scale = training.label, training.rng, training.scales.scale
+    level = noise_levels(training.objects[rows], scale)
+    if told_by_level(level, label[rows]) > MOST_TOLD:
+        return None
+    share = np.maximum(np.bincount(label[rows], minlength=len(models)), 0.5)
+    log_prior = np.log(share / share.sum())
+    alone = coarsening.apply(evidence[rows], level if training.objects.has_errors else None)
+    columns, seen = LatentColumns.of(training, evidence)
+    latent = replace(training, objects=seen, scales=columns.scales)
+    wanted = is_worth_a_stack(coarsening.gain, len(rows))
+    if not wanted and not trees_tell_more(latent.take(rows), alone + log_prior, least_gain(len(rows))):
+        return None
+    learner = _TreeLearner(latent)
+    chosen = np.flatnonzero(training.counts[label[rows]] > 1)
+    chosen = chosen[np.sort(rng.permutation(len(chosen))[:MOST_LEFT_OUT])]
+    asked, truth = rows[chosen], label[rows[chosen]]
+    log_evidences = np.stack([evidence[asked], learner.left_out(asked)], axis=1)[None]
+    levels = level[None, chosen]
+    stacking = stack(log_evidences, truth, log_prior, levels)
+    stacked = stacked_left_out(log_evidences, truth, log_prior, levels, stacking.softness, rng)
+    after = log_losses(stacked[0] + log_prior, truth)
+    mean, error = gain_of(log_losses(alone[chosen] + log_prior, truth)[None], after[None])
+    if not wanted and mean <= error:
+        return None
+    known = [BaseOutputs(training.objects[asked], log_evidences[0], stacked[0], levels[0])]
+    nonconformity = learn_nonconformity(known, truth, log_prior, scale[:1], column=0)
+    base_models = BaseModels((), (learner.grown(np.arange(len(training)), N_TREES),), None)
+    return Ensemble(base_models, columns, stacking, nonconformity, mean, error, wanted)
+
+
+class _TreeLearner:
+    """Grows trees on some training objects, given as columns."""
+
+    def __init__(self, latent: TrainingSet) -> None:
+        self.latent = latent
+        # It knows no labels, so it may know the objects that are left out.
+        self.blind = Population(shape="gaussian").fit(latent.objects, latent.noise, latent.rng, latent.scales)
+
+    def grown(self, rows: IntArray, n_trees: int) -> Trees:
+        """Return trees that have seen these objects."""
+        return grow(self.latent.take(rows), self.blind, (0.0,), sees_gaps=False, n_trees=n_trees)
+
+    def left_out(self, asked: IntArray) -> FloatArray:
+        """Return (n, k): what trees that had not seen them say of objects `asked` (n,)."""
+        fold = deal(self.latent.label, self.latent.rng)
+        out = np.empty((len(asked), self.latent.n_classes))
+        for number in range(FOLDS):
+            held = fold[asked] == number
+            trees = self.grown(np.flatnonzero(fold != number), N_TREES // 2)
+            out[held] = trees.log_evidence(self.latent.objects[asked[held]])
+        return out

@@ -1,0 +1,104 @@
+"""Objects with points of their own as a few columns that they all have: what trees can ask for.
+
+    column a = E[z_a | d]  with its posterior standard deviation as error,      z: latent positions under all training objects
+    column k = log P(d | class k) less that of the best class, softened
+
+A population of all training objects, whatever their class (`badac.classes.irregular`), sees through noise and gaps: some ten
+positions say what a curve is like, where a grid of bins has a hundred cells, most of them empty. Columns beside the curve
+(bands in which an object has one point, at one coordinate: `badac.data.beside`) stand next to them as they were measured, and
+so does what the class models say: where they are wrong depends on what the object is like.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from badac.calibration.coarsening import FloatArray, IntArray
+from badac.calibration.stacking.weights import soften
+from badac.classes.irregular import IrregularPopulation
+from badac.data.measurements import Measurements
+from badac.registry import registered
+from badac.training import TrainingScales, TrainingSet
+
+# Latent positions: 12 tell the SPCC's classes as well as 16 (docs/light_curves.md); of few objects a twelfth of their number.
+_RANK, _OBJECTS_PER_POSITION = 12, 12
+_SOFTNESS = 3.0  # of the evidence: a hundred nats behind count for ten (`badac.calibration.stacking.weights`)
+
+
+@registered("part", holds={"bands": "any"})
+@dataclass(frozen=True, eq=False)
+class LatentColumns:
+    """How objects at their points become columns.
+
+    Attributes
+    ----------
+    population : IrregularPopulation
+        Of all training objects.
+    bands : (c,)
+        Those that hold columns beside the curve.
+    scales : TrainingScales
+        Of the training objects' columns.
+    """
+
+    population: IrregularPopulation
+    bands: IntArray
+    scales: TrainingScales
+
+    @classmethod
+    def of(cls, training: TrainingSet, evidence: FloatArray) -> tuple[LatentColumns, Measurements]:
+        """Learn the population, and return the columns of the training objects, which have this evidence (n, k), too."""
+        objects, rng = training.objects, training.rng
+        rank = int(np.clip(len(training) // _OBJECTS_PER_POSITION, 1, _RANK))
+        blind = IrregularPopulation(rank=rank, shape="gaussian")
+        population = blind.described(objects, training.noise, rng, training.scales)
+        bands = _bands_of_columns(objects)
+        seen = _columns(population, bands, objects, evidence)
+        return cls(population, bands, TrainingScales.of(seen)), seen
+
+    def apply(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> Measurements:
+        """Return (n, r + c + k): positions, columns beside the curve, and how far each class is behind the best."""
+        return _columns(self.population, self.bands, objects, evidence, n_threads)
+
+
+def _columns(
+    population: IrregularPopulation,
+    bands: IntArray,
+    objects: Measurements,
+    evidence: FloatArray,
+    n_threads: int = 1,
+) -> Measurements:
+    mean, covariance = population.latent(objects, n_threads=n_threads).posterior
+    sigma = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    beside = [_one_point(objects, band) for band in bands.tolist()]
+    behind = soften(evidence, _SOFTNESS)
+    values = np.column_stack([mean, *(value for value, _ in beside), behind])
+    return Measurements(
+        values, np.column_stack([sigma, *(error for _, error in beside), np.zeros_like(behind)])
+    )
+
+
+def _one_point(objects: Measurements, band: int) -> tuple[FloatArray, FloatArray]:
+    """Value and error (n,) of the one point of each object in a band; NaN and inf where it has none."""
+    assert objects.band is not None
+    there = objects.observed & (np.broadcast_to(objects.band, objects.shape) == band)
+    row, column = np.arange(len(objects)), there.argmax(axis=1)
+    has = there[row, column]
+    return np.where(has, objects.values[row, column], np.nan), np.where(
+        has, objects.sigma[row, column], np.inf
+    )
+
+
+def _bands_of_columns(objects: Measurements) -> IntArray:
+    """Return (c,): bands in which no object has more than one point, all of them at one coordinate."""
+    if objects.band is None or objects.at is None:
+        return np.empty(0, dtype=np.int64)
+    band, seen = np.broadcast_to(objects.band, objects.shape), objects.observed
+    at = np.broadcast_to(objects.at, objects.shape)
+    found = []
+    for number in np.unique(band[seen]).tolist():
+        own = seen & (band == number)
+        if (own.sum(axis=1) <= 1).all() and np.ptp(at[own]) == 0.0 and int(own.sum()) > 1:
+            found.append(number)
+    return np.array(found, dtype=np.int64)
