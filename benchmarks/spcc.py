@@ -2,11 +2,15 @@
 
     python -m benchmarks.spcc measure random --draw 0            one draw of 1,103 training objects, 1,000 test objects
     python -m benchmarks.spcc measure random --draw 0 --redshift
+    python -m benchmarks.spcc measure random --n-train 300       of the learning curve; --only-badac leaves the peers out
     python -m benchmarks.spcc measure spectroscopic              the challenge's biased training set
-    python -m benchmarks.spcc write                              the table of docs/light_curves.md, from all that was measured
+    python -m benchmarks.spcc new II --draw 0                    a class that training does not have: is it found?
+    python -m benchmarks.spcc injected --draw 0                  anomalies put into curves: are they found, and where?
+    python -m benchmarks.spcc write                              the tables of docs/light_curves.md, from all that was measured
 
 Peers see weighted means in ten bins of time around the brightest point in each band, their errors, the peak's flux and, where
 it is given, the redshift with its error, each training object three times with noise added. Times are CPU seconds on one core.
+LightGBM is left out where it is not installed.
 The data are looked for in ../shared/data/spcc beside the repository.
 """
 
@@ -16,6 +20,7 @@ import argparse
 import json
 import os
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +29,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, IsolationForest, RandomForestClassifier
 from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.neural_network import MLPRegressor
+from sklearn.preprocessing import StandardScaler
 
 from badac import BADACClassifier, Measurements
 from badac.data import add_noise, align_at_peak, concatenate, from_table
-from badac.data.gridding import Grid
+from benchmarks.bins import Grid
 from reproduction.marked import write_into
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "spcc"
@@ -63,7 +71,26 @@ def bins(objects: Measurements, grid: Grid) -> np.ndarray:
     return np.nan_to_num(np.hstack([there.values, sigma, *beside]), nan=-9.0, posinf=-9.0)
 
 
-def measure(split: str, draw: int, redshift: bool, n_train: int = N_TRAIN) -> list[dict[str, Any]]:
+def peers() -> dict[str, Any]:
+    """Classifiers that see bins."""
+    found: dict[str, Any] = {
+        "random forest": RandomForestClassifier(300, min_samples_leaf=2, random_state=0),
+        "extra trees": ExtraTreesClassifier(300, min_samples_leaf=2, random_state=0),
+    }
+    try:
+        from lightgbm import LGBMClassifier
+    except ImportError:
+        return found
+    return {**found, "LightGBM": LGBMClassifier(random_state=0, verbose=-1, n_jobs=1)}
+
+
+def bins_around_peak() -> Grid:
+    return Grid(np.linspace(-50.0, 100.0, 11), 4, np.ones(40, dtype=np.bool_))
+
+
+def measure(
+    split: str, draw: int, redshift: bool, n_train: int = N_TRAIN, only_badac: bool = False
+) -> list[dict[str, Any]]:
     objects, label, spectroscopic = load(redshift)
     rng = np.random.default_rng(1000 + draw)
     if split == "random":
@@ -89,13 +116,10 @@ def measure(split: str, draw: int, redshift: bool, n_train: int = N_TRAIN) -> li
         print(row, flush=True)
         rows.append(row)
 
-    grid = Grid(np.linspace(-50.0, 100.0, 11), 4, np.ones(40, dtype=np.bool_))
+    grid = bins_around_peak()
     copies = [objects[train], *(add_noise(objects[train], NOISE, rng) for _ in range(COPIES - 1))]
     seen, many = bins(concatenate(copies), grid), np.tile(label[train], COPIES)
-    for name, peer in (
-        ("random forest", RandomForestClassifier(300, min_samples_leaf=2, random_state=0)),
-        ("extra trees", ExtraTreesClassifier(300, min_samples_leaf=2, random_state=0)),
-    ):
+    for name, peer in ({} if only_badac else peers()).items():
         begin = time.process_time()
         peer.fit(seen, many)
         middle = time.process_time()
@@ -109,16 +133,92 @@ def measure(split: str, draw: int, redshift: bool, n_train: int = N_TRAIN) -> li
     begin = time.process_time()
     model.log_evidence(objects[test])
     rows[-1]["evidence_microseconds"] = 1e6 * (time.process_time() - begin) / len(test)
+    begin = time.process_time()
+    model.rank(objects[test])
+    rows[-1]["rank_microseconds"] = 1e6 * (time.process_time() - begin) / len(test)
     if split != "random":
-        estimated = BADACClassifier(random_state=0, priors="estimate").adopt(model.fitted_)
-        estimated.beside_, estimated.n_features_in_ = model.beside_, model.n_features_in_
-        note("badac, priors estimated", model.classes_, estimated.predict_proba(objects[test]), 0.0, 0.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            adapted = model.adapt(objects[test])
+        note("badac, adapted", model.classes_, adapted.predict_proba(objects[test]), 0.0, 0.0)
+    return rows
+
+
+def new_class(name: str, draw: int) -> list[dict[str, Any]]:
+    """AUC of objects of a class that training does not have, among others of known classes."""
+    objects, label, _ = load(False)
+    order = np.random.default_rng(1000 + draw).permutation(len(label))
+    known = order[label[order] != name][:N_TRAIN]
+    test = order[-N_TEST:]
+    is_new, grid, rows = label[test] == name, bins_around_peak(), []
+    scaler = StandardScaler().fit(bins(objects[known], grid))
+    seen, new = (scaler.transform(bins(objects[some], grid)) for some in (known, test))
+    encoder = MLPRegressor((32, 8, 32), early_stopping=True, random_state=0, max_iter=200).fit(seen, seen)
+    scores = {
+        "badac": BADACClassifier(random_state=0)
+        .fit(objects[known], label[known])
+        .anomaly_score(objects[test]),
+        "isolation forest": -IsolationForest(random_state=0).fit(seen).score_samples(new),
+        "local outlier factor": -LocalOutlierFactor(novelty=True).fit(seen).score_samples(new),
+        "autoencoder": ((encoder.predict(new) - new) ** 2).mean(axis=1),
+    }
+    for model, score in scores.items():
+        rows.append(
+            {"split": f"new {name}", "draw": draw, "redshift": False, "n_train": len(known), "model": model}
+        )
+        rows[-1]["auc"] = float(roc_auc_score(is_new, score))
+        print(rows[-1], flush=True)
+    return rows
+
+
+def spoiled(objects: Measurements, kind: str, rng: np.random.Generator) -> tuple[Measurements, np.ndarray]:
+    """Objects with an anomaly each, and the window of times (n, 2) in which it is; the heights are in units of the peak."""
+    n, at = len(objects), np.broadcast_to(objects.at, objects.shape)
+    if kind == "dropped band":
+        dropped = (objects.band == rng.integers(0, 4, (n, 1))) & objects.observed
+        values = np.where(dropped, objects.sigma * rng.standard_normal(objects.shape), objects.values)
+        return objects.replaced(values, objects.sigma), np.full((n, 2), np.nan)
+    first, last, width, height = {"flare": (-30.0, 60.0, 3.0, 1.0), "second peak": (40.0, 70.0, 12.0, 0.6)}[
+        kind
+    ]
+    # Where the object was looked at: at one of its own points.
+    inside = objects.observed & (at > first) & (at < last)
+    place = np.array([rng.choice(row[ok]) if ok.any() else 0.0 for row, ok in zip(at, inside, strict=True)])[
+        :, None
+    ]
+    values = objects.values + height * np.exp(-0.5 * ((at - place) / width) ** 2)
+    return objects.replaced(values, objects.sigma), np.hstack([place - 2.0 * width, place + 2.0 * width])
+
+
+def injected(draw: int, n_new: int = 200) -> list[dict[str, Any]]:
+    """AUC of spoiled objects among others, and the share of them whose strangest window meets the place of the anomaly."""
+    objects, label, _ = load(False)
+    rng = np.random.default_rng(1000 + draw)
+    order = rng.permutation(len(label))
+    model = BADACClassifier(random_state=0).fit(objects[order[:N_TRAIN]], label[order[:N_TRAIN]])
+    plain, others, rows = objects[order[-n_new:]], objects[order[-2 * n_new : -n_new]], []
+    normal, grid = model.anomaly_score(plain), bins_around_peak()
+    seen = bins(objects[order[:N_TRAIN]], grid)
+    forest = IsolationForest(random_state=0).fit(seen)
+    for kind in ("flare", "second peak", "dropped band"):
+        strange, window = spoiled(others, kind, rng)
+        score, truth = model.anomaly_score(strange), np.repeat([0, 1], n_new)
+        found = model.explain(strange[:60]).window
+        meets = (found[:, 0] <= window[:60, 1]) & (found[:, 1] >= window[:60, 0])
+        about = {"split": f"injected {kind}", "draw": draw, "redshift": False, "n_train": N_TRAIN}
+        rows.append({**about, "model": "badac", "auc": float(roc_auc_score(truth, np.append(normal, score)))})
+        if kind != "dropped band":
+            rows[-1]["placed"] = float(meets.mean())
+        far = -np.append(forest.score_samples(bins(plain, grid)), forest.score_samples(bins(strange, grid)))
+        rows.append({**about, "model": "isolation forest", "auc": float(roc_auc_score(truth, far))})
+        print(rows[-2:], flush=True)
     return rows
 
 
 def keep(rows: list[dict[str, Any]]) -> None:
     """Add results to the file; those of the same draw and model are replaced."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    RESULTS.parent.mkdir(exist_ok=True)
     keys = ("split", "draw", "redshift", "n_train", "model")
     new = {tuple(row[key] for key in keys) for row in rows}
     kept = [row for row in known if tuple(row[key] for key in keys) not in new]
@@ -126,7 +226,8 @@ def keep(rows: list[dict[str, Any]]) -> None:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    frame = pd.DataFrame(rows)
+    """Classes told: accuracy, log-loss, AUC of Ia, and times."""
+    frame = pd.DataFrame([row for row in rows if "log_loss" in row])
     lines = [
         "| training | redshift | model | draws | accuracy | log-loss | AUC of Ia | fit, CPU s | an object, microseconds |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -135,25 +236,47 @@ def table(rows: list[dict[str, Any]]) -> str:
     for (split, count, redshift, model), own in groups:
         fit = f"{own.fit_seconds.mean():.1f}" if own.fit_seconds.mean() else ""
         each = f"{own.microseconds.mean():.0f}" if own.microseconds.mean() else ""
+        known = "host photo-z" if redshift else "none"
         lines.append(
-            f"| {split}, {count} | {'host photo-z' if redshift else 'none'} | {model} | {len(own)} | {own.accuracy.mean():.3f} "
+            f"| {split}, {count:,} | {known} | {model} | {len(own)} | {own.accuracy.mean():.3f} "
             f"| {own.log_loss.mean():.3f} | {own.auc.mean():.3f} | {fit} | {each} |"
         )
     return "\n".join(lines)
 
 
+def table_of_anomalies(rows: list[dict[str, Any]]) -> str:
+    """What is new or spoiled: AUC, and whether it is placed."""
+    frame = pd.DataFrame([row for row in rows if "log_loss" not in row])
+    if not len(frame):
+        return "Not measured yet."
+    lines = ["| what is strange | model | draws | AUC | placed |", "|---|---|---|---|---|"]
+    for (split, model), own in frame.groupby(["split", "model"], sort=True):
+        placed = own.placed.mean() if "placed" in own else np.nan
+        said = "" if np.isnan(placed) else f"{placed:.2f}"
+        lines.append(f"| {split} | {model} | {len(own)} | {own.auc.mean():.3f} | {said} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["measure", "write"])
-    parser.add_argument("split", nargs="?", default="random", choices=["random", "spectroscopic"])
+    parser.add_argument("what", choices=["measure", "new", "injected", "write"])
+    parser.add_argument(
+        "which", nargs="?", default="random", help="random or spectroscopic; of `new`, the class"
+    )
     parser.add_argument("--draw", type=int, default=0)
     parser.add_argument("--n-train", type=int, default=N_TRAIN)
     parser.add_argument("--redshift", action="store_true")
+    parser.add_argument("--only-badac", action="store_true")
     said = parser.parse_args()
     if said.what == "write":
-        write_into(DOCUMENT, {"spcc": table(json.loads(RESULTS.read_text()))})
-        return
-    keep(measure(said.split, said.draw, said.redshift, said.n_train))
+        rows = json.loads(RESULTS.read_text())
+        write_into(DOCUMENT, {"spcc": table(rows), "spcc anomalies": table_of_anomalies(rows)})
+    elif said.what == "new":
+        keep(new_class(said.which, said.draw))
+    elif said.what == "injected":
+        keep(injected(said.draw))
+    else:
+        keep(measure(said.which, said.draw, said.redshift, said.n_train, said.only_badac))
 
 
 if __name__ == "__main__":

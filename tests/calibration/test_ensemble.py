@@ -129,23 +129,24 @@ def test_groups_of_neighbours_keep_mean_and_variance_of_each_point() -> None:
     assert abs(total - values[:, 0].var() - 0.09) < 9.0 / 101
 
 
-def test_curves_at_their_own_times_are_stacked_on_a_grid() -> None:
+def test_curves_at_their_own_times_are_stacked_with_trees_on_their_positions() -> None:
     rng = np.random.default_rng(10)
 
     def curves(n: int) -> tuple[Measurements, np.ndarray]:
-        label, side = np.arange(n) % 2, rng.choice([-1.0, 1.0], n)
+        label, turn = np.arange(n) % 2, rng.uniform(0.0, 6.3, (n, 1))
+        size = np.where(label == 1, 1.0, rng.choice([0.3, 1.7], n))[:, None]
         at = rng.uniform(0.0, 6.0, (n, 14))
-        truth = (side * np.where(label == 1, 1.0, 0.3))[:, None] * np.sin(at)
-        truth += 0.5 * rng.standard_normal((n, 1)) * np.cos(at) + 0.4 * rng.standard_t(1.2, at.shape)
+        truth = size * np.sin(at + turn) + 0.15 * rng.standard_t(2.0, at.shape)
         return Measurements(truth + 0.05 * rng.standard_normal(at.shape), 0.05, at=at), label
 
-    training, label = curves(120)
+    training, label = curves(160)
     model = BADACClassifier(random_state=0).fit(training, label)
     assert model.ensemble_ is not None
-    assert model.ensemble_.names[0] == "populations on a grid"
+    assert model.ensemble_.names == ("class models", "trees")
+    assert model.ensemble_.columns is not None
     new, truth = curves(200)
     # Only the size of the swing tells the classes, among points that stray: chance is one half, its error 0.035.
     assert (model.predict(new) == truth).mean() > 0.57
     np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1.0, rtol=1e-12)
     pvalue = model.anomaly_pvalue(new)
-    assert abs((pvalue <= 0.5).mean() - 0.5) < 4 * 0.5 * np.sqrt(1 / 200 + 1 / 120)
+    assert abs((pvalue <= 0.5).mean() - 0.5) < 4 * 0.5 * np.sqrt(1 / 200 + 1 / 160)

@@ -18,7 +18,6 @@ from badac.classes.population.gross_outliers import without
 from badac.comparison import with_error_scale
 from badac.data import add_noise, align_at_peak, concatenate, fold
 from badac.data.folding import binned
-from badac.data.gridding import Grid
 from badac.data.magnitudes import as_fluxes, as_magnitudes
 from badac.data.units import in_units, within
 from badac.latent.gain_offset import corrected
@@ -51,7 +50,6 @@ FUNCTIONS = {
     "within": lambda x: within(x, 3.0),
     "fold": lambda x: fold(x, 0.3),
     "binned": lambda x: binned(x, [0.0, 0.5, 1.1]),
-    "Grid": lambda x: Grid(np.array([0.0, 0.5, 1.1]), 1, np.ones(2, dtype=bool)).apply(_own(x)),
     "as_fluxes": as_fluxes,
     "as_magnitudes": as_magnitudes,
     "add_noise": lambda x: add_noise(x, 0.1, np.random.default_rng(0)),
@@ -76,7 +74,6 @@ REFUSE_COUNTS = {
     "replaced, errors",
     "in_units",
     "binned",
-    "Grid",
     "as_fluxes",
     "as_magnitudes",
     "add_noise",

@@ -100,22 +100,21 @@ class FactorLearner:
         return self._fit(members, int(rank), self._blank())
 
     def choose_rank(self, members: Measurements) -> int:
-        """Return the number of factors that members held out prefer; the first one by more than the standard error."""
+        """Return the number of factors that members held out prefer; over none by more than the standard error."""
         members = members[:_TO_CHOOSE]
         n = members.n_objects
         if n < 2 * FOLDS:
             return 0
         held = np.arange(n) % FOLDS == 0
         train, test = members[~held], members[held]
-        best, evidence = 0, log_evidence(self._fit(train, 0, self._blank(), rounds=1), test)
         most = max((n - int(held.sum())) // _MEMBERS_PER_FACTOR, 1)
-        for rank in sorted({min(rank, most) for rank in _RANKS}):
-            # All start at the same remainder, and change it once: one that settles would grow ever smaller with the rank.
-            found = log_evidence(self._fit(train, rank, self._blank(), rounds=1), test)
-            if not (is_better(found, evidence) if best == 0 else found.mean() > evidence.mean()):
-                break
-            best, evidence = rank, found
-        return best
+        # All start at the same remainder, and change it once: one that settles would grow ever smaller with the rank.
+        found = {
+            rank: log_evidence(self._fit(train, rank, self._blank(), rounds=1), test)
+            for rank in sorted({0, *(min(rank, most) for rank in _RANKS)})
+        }
+        best = max(found, key=lambda rank: float(found[rank].mean()))
+        return best if best and is_better(found[best], found[0]) else 0
 
     def without(
         self, members: Measurements, learned: BandFactors
@@ -127,7 +126,7 @@ class FactorLearner:
 
     # -- EM ----------------------------------------------------------------------------------------------------------
 
-    def _fit(self, members: Measurements, rank: int, start: BandFactors, rounds: int = 2) -> BandFactors:
+    def _fit(self, members: Measurements, rank: int, start: BandFactors, rounds: int = 3) -> BandFactors:
         """Learn with `rank` factors, from the remainder of `start`; its mean and factors are not used."""
         members = members[:MOST_MEMBERS]
         few = grouped(members[:_FOR_THE_REMAINDER], self.basis.n_bands)

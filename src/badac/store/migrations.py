@@ -107,11 +107,6 @@ def migrated(part: StoredPart) -> StoredPart:
     return part
 
 
-def _every_cell(old: Fields) -> Fields:
-    """A grid that makes all of its cells."""
-    return {**old, "kept": np.ones(int(old["n_bands"]) * (len(old["edges"]) - 1), dtype=np.bool_)}
-
-
 def _not_on_a_grid(old: Fields) -> Fields:
     """The stack of objects with points of their own was on a grid of bins, with models that are gone."""
     if old.pop("gridded") is not None:
@@ -168,7 +163,6 @@ register_migration(
     Migration("Deviations", 0, changed=_deviations),
     Migration("OnGrid", 1, added={"unseen": ()}),
     Migration("GaussianProcess", 0, added={"noise": None}),
-    Migration("Grid", 1, changed=_every_cell),
     Migration("Nonconformity", 2, added={"column": 2}),
     Migration("Ground", 0, to="Scales"),
     Migration("IrregularPopulation", 0, added={"noise": None}),

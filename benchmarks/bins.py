@@ -3,7 +3,7 @@
     value = sum_j w_j d_j / sum_j w_j ,    sigma^2 = 1 / sum_j w_j ,    w_j = 1 / sigma_j^2       over the points in the bin
 
 Bins are narrow where training objects have many points. What a curve does within a bin is lost, and an empty bin is a gap: a
-model of curves at their own points (`badac.classes.irregular`) loses nothing. But models that need columns can be asked here.
+model of curves at their own points (`badac.classes.irregular`) loses nothing. But peers that need columns can be asked here.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ import numpy as np
 
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray, FloatArray
-from badac.registry import registered
 
 _FEWEST, _MOST = 6, 24
 # Times this far out in both tails have no bin.
 _OUTSIDE = 0.01
 
 
-@registered("part", version=2, holds={"edges": "any", "n_bands": "> 0", "kept": "any"})
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Bins of the coordinate in each band.
