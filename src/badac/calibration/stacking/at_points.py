@@ -25,10 +25,9 @@ from badac.calibration.stacking.ensemble import Ensemble, noise_levels
 from badac.calibration.stacking.gate import trees_tell_more
 from badac.calibration.stacking.latent_columns import LatentColumns
 from badac.calibration.stacking.learning import (
-    FOLDS,
+    MOST_RELEARNED,
     MOST_TOLD,
     can_be_stacked,
-    deal,
     gain_of,
     is_worth_a_stack,
     least_gain,
@@ -36,7 +35,8 @@ from badac.calibration.stacking.learning import (
     stacked_left_out,
     told_by_level,
 )
-from badac.calibration.stacking.trees import N_TREES, Trees, grow
+from badac.calibration.stacking.samples import at_most
+from badac.calibration.stacking.trees import grow
 from badac.calibration.stacking.weights import log_losses
 from badac.classes.model import ClassModel
 from badac.classes.population.population import Population
@@ -79,14 +79,18 @@ def learn_at_points(
     alone = coarsening.apply(evidence[rows], level if training.objects.has_errors else None)
     columns, seen = LatentColumns.of(training, evidence)
     latent = replace(training, objects=seen, scales=columns.scales)
-    wanted = is_worth_a_stack(coarsening.gain, len(rows))
+    wanted = coarsening.exponent <= 1.0 and is_worth_a_stack(coarsening.gain, len(rows))
     if not wanted and not trees_tell_more(latent.take(rows), alone + log_prior, least_gain(len(rows))):
         return None
-    learner = _TreeLearner(latent)
+    # It knows no labels, so it may know the objects that are left out.
+    known = at_most(latent, MOST_RELEARNED).objects
+    blind = Population(shape="gaussian").fit(known, training.noise, rng, latent.scales)
+    trees, unseen = grow(latent, blind, (0.0,), sees_gaps=False, n_threads=n_threads)
     chosen = np.flatnonzero(training.counts[label[rows]] > 1)
     chosen = chosen[np.sort(rng.permutation(len(chosen))[:MOST_LEFT_OUT])]
     asked, truth = rows[chosen], label[rows[chosen]]
-    log_evidences = np.stack([evidence[asked], learner.left_out(asked)], axis=1)[None]
+    told = trees.log_evidence(seen[asked], unseen[asked], n_threads=n_threads)
+    log_evidences = np.stack([evidence[asked], told], axis=1)[None]
     levels = level[None, chosen]
     stacking = stack(log_evidences, truth, log_prior, levels)
     stacked = stacked_left_out(log_evidences, truth, log_prior, levels, stacking.softness, rng)
@@ -94,30 +98,6 @@ def learn_at_points(
     mean, error = gain_of(log_losses(alone[chosen] + log_prior, truth)[None], after[None])
     if not wanted and mean <= error:
         return None
-    known = [BaseOutputs(training.objects[asked], log_evidences[0], stacked[0], levels[0])]
-    nonconformity = learn_nonconformity(known, truth, log_prior, scale[:1], column=0)
-    base_models = BaseModels((), (learner.grown(np.arange(len(training)), N_TREES),), None)
-    return Ensemble(base_models, columns, stacking, nonconformity, mean, error, wanted)
-
-
-class _TreeLearner:
-    """Grows trees on some training objects, given as columns."""
-
-    def __init__(self, latent: TrainingSet) -> None:
-        self.latent = latent
-        # It knows no labels, so it may know the objects that are left out.
-        self.blind = Population(shape="gaussian").fit(latent.objects, latent.noise, latent.rng, latent.scales)
-
-    def grown(self, rows: IntArray, n_trees: int) -> Trees:
-        """Return trees that have seen these objects."""
-        return grow(self.latent.take(rows), self.blind, (0.0,), sees_gaps=False, n_trees=n_trees)
-
-    def left_out(self, asked: IntArray) -> FloatArray:
-        """Return (n, k): what trees that had not seen them say of objects `asked` (n,)."""
-        fold = deal(self.latent.label, self.latent.rng)
-        out = np.empty((len(asked), self.latent.n_classes))
-        for number in range(FOLDS):
-            held = fold[asked] == number
-            trees = self.grown(np.flatnonzero(fold != number), N_TREES // 2)
-            out[held] = trees.log_evidence(self.latent.objects[asked[held]])
-        return out
+    outputs = [BaseOutputs(training.objects[asked], log_evidences[0], stacked[0], levels[0])]
+    nonconformity = learn_nonconformity(outputs, truth, log_prior, scale[:1], column=0)
+    return Ensemble(BaseModels((), (trees,), None), columns, stacking, nonconformity, mean, error, wanted)

@@ -151,9 +151,10 @@ def grow(
     *,
     sees_gaps: bool,
     n_trees: int = N_TREES,
+    share: float = _SHARE,
     n_threads: int = 1,
 ) -> tuple[Trees, BoolArray]:
-    """Grow trees on training objects and noisier copies of them, each tree on half of every class.
+    """Grow trees on training objects and noisier copies of them, each tree on a share of every class.
 
     Parameters
     ----------
@@ -162,6 +163,9 @@ def grow(
         Of all training objects, whatever their class.
     levels : sequence of float
         Noise that is added to copies, in units of each point's spread.
+    n_trees : int
+    share : float
+        Of each class, in each tree.
 
     Returns
     -------
@@ -177,7 +181,7 @@ def grow(
         added = rng.choice(noisy, (n, 1)) * scales.scale
         grown.append(add_noise(training.objects, added, rng))
     seen = numbers(concatenate(grown), blind, scales, sees_gaps=sees_gaps)
-    drawn = draw(training.label, n_trees, _ROWS_PER_TREE // copies, rng)
+    drawn = draw(training.label, n_trees, _ROWS_PER_TREE // copies, rng, share)
     growth = Growth(
         seen,
         np.tile(training.label, copies),
@@ -193,9 +197,11 @@ def grow(
     return Trees(blind, scales, sees_gaps, *nodes, log_prior=log_prior), not_drawn(drawn, n)
 
 
-def draw(label: IntArray, n_trees: int, most: int, rng: np.random.Generator) -> IntArray:
-    """Return (t, s): rows for each tree, half of each class and at least one of it, `most` or so in all."""
-    share = min(_SHARE, most / len(label))
+def draw(
+    label: IntArray, n_trees: int, most: int, rng: np.random.Generator, share: float = _SHARE
+) -> IntArray:
+    """Return (t, s): rows for each tree, a share of each class and at least one of it, `most` or so in all."""
+    share = min(share, most / len(label))
     parts = []
     for number in np.unique(label).tolist():
         members = np.flatnonzero(label == number)
