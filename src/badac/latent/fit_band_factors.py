@@ -126,7 +126,7 @@ class FactorLearner:
 
     # -- EM ----------------------------------------------------------------------------------------------------------
 
-    def _fit(self, members: Measurements, rank: int, start: BandFactors, rounds: int = 3) -> BandFactors:
+    def _fit(self, members: Measurements, rank: int, start: BandFactors, rounds: int = 2) -> BandFactors:
         """Learn with `rank` factors, from the remainder of `start`; its mean and factors are not used."""
         members = members[:MOST_MEMBERS]
         few = grouped(members[:_FOR_THE_REMAINDER], self.basis.n_bands)
