@@ -18,7 +18,11 @@ def transients(n: int, seed: int, *, dilated: bool = False) -> tuple[Measurement
     decline = np.where(np.arange(n) % 2 == 0, 15.0, 30.0)[:, None]
     away = (at - maximum) / stretch
     truth = np.where(away < 0, np.exp(-0.5 * (away / 6.0) ** 2), np.exp(-np.abs(away) / decline))
-    return Measurements(truth + 0.15 * rng.standard_normal(at.shape), 0.15, at=at), maximum[:, 0], stretch[:, 0]
+    return (
+        Measurements(truth + 0.15 * rng.standard_normal(at.shape), 0.15, at=at),
+        maximum[:, 0],
+        stretch[:, 0],
+    )
 
 
 def test_the_maximum_is_found_where_the_brightest_point_is_noise() -> None:
