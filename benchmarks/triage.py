@@ -164,9 +164,36 @@ def rows_of(kept: dict[str, Any], name: str) -> list[tuple[str, list[str]]]:
     return out
 
 
+def finished(kept: dict[str, Any]) -> dict[str, Any]:
+    """Return the cases that everybody has been given: only those can be compared."""
+    return {
+        key: one
+        for key, one in kept.items()
+        if all(who in one.get(kind, {}) for who in ALL for kind in KINDS)
+    }
+
+
+def ahead(kept: dict[str, Any], other: str) -> str:
+    """Return how many more the session found than another in 100 looks: mean over cases, and its standard error."""
+    more = [
+        np.mean([one[kind]["session"]["found"][-1] - one[kind][other]["found"][-1] for kind in KINDS])
+        for one in kept.values()
+    ]
+    return f"{np.mean(more):+.1f} ± {np.std(more, ddof=1) / np.sqrt(len(more)):.1f} of {other}"
+
+
 def table(kept: dict[str, Any]) -> str:
     """Markdown: one row an algorithm over all sets, then the session beside static ranking and best peer of each set."""
+    kept = finished(kept)
+    if len(kept) < 2:
+        return f"{len(kept)} cases were given to everybody: too few for a table."
+    seeds = {name: len({key for key in kept if key.startswith(f"{name}/")}) for name in SETS}
+    draws = ", ".join(f"{TITLES[name]} {count}" for name, count in seeds.items())
+    peers = ("static ranking", "PineForest", "AADForest", "AADForest, errors too")
     lines = [
+        f"Cases: {draws}, each clean and noisy. Found by the session in 100 looks beyond others, mean over cases and its "
+        f"standard error: {'; '.join(ahead(kept, who) for who in peers)}.",
+        "",
         f"| mean over {len(kept)} cases, clean and noisy | 10 looks | 30 looks | 100 looks | ms a decision |",
         "|---|---|---|---|---|",
     ]

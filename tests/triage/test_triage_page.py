@@ -159,7 +159,8 @@ def test_the_whole_loop_by_keyboard(browser, served, survey):
     assert page.locator("#badac-fold").get_attribute("aria-pressed") == "true"
     page.keyboard.press("+")
     page.keyboard.press("?")
-    assert page.locator("dialog[open]").count() == 1
+    help_text = page.locator("dialog[open]").text_content()
+    assert "a new kind, named" in help_text and "[object" not in help_text
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     page.keyboard.type("rise")  # the name of a known class is that class

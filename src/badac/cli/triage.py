@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import sys
 import threading
 from contextlib import suppress
@@ -87,46 +88,52 @@ def triage(
             return
         values = _values(value)
         asked = {"who": who, "values": values, "teach": teach, "other_model": other_model, "jobs": jobs}
-        made = _desk(context, model, new, session, asked | {"table": table})
-        kept = made.session.path
-        for line in made.session.notes:
-            note(line, warning=True)
         if export is not None:
-            _export(kept, export, form)
+            _export(_desk(context, model, new, session, asked | {"table": table}).session.path, export, form)
             return
-        from badac.triage.server import listening, serve
+        from badac.triage.server import listening
 
-        token = secrets.token_urlsafe(24)
+        # Before the work, not after it: the port may be taken.
         with listening(host, port) as sock:
-            name = f"[{host}]" if ":" in host else host
-            address = f"http://{name}:{sock.getsockname()[1]}/?token={token}"
-            if host not in ("127.0.0.1", "::1", "localhost"):
-                note(
-                    f"{host} can be reached from other machines: whoever has the address can look and say.",
-                    warning=True,
-                )
-            to_stdout().print(
-                f"Looking at {len(made.session.ids):,} objects: {address}", soft_wrap=True, highlight=False
-            )
-            note(f"Session: {kept}\nStop with Ctrl-C; nothing is lost.")
-            # What p-values need takes a while to learn; the page shows them once it is there.
-            learning = threading.Thread(target=made.session.model.prepare_pvalues, daemon=True)
-            if not made.pvalues:
-                learning.start()
-            if browser:
-                import webbrowser
-
-                webbrowser.open(address)
-            with suppress(KeyboardInterrupt):  # uvicorn stops serving first, and then passes it on
-                serve(made, sock, token, tuple(dict.fromkeys((name, "127.0.0.1", "localhost", "[::1]"))))
+            made = _desk(context, model, new, session, asked | {"table": table})
+            learning = _serve(made, sock, host, open_browser=browser)
         for line in made.session.figures().lines():
             note(line)
-        note(f"The session is in {kept}: the same command goes on with it.")
+        note(f"The session is in {made.session.path}: the same command goes on with it.")
         if learning.is_alive():
             # Compiled code cannot be stopped half-way. Every line is on the disk: end now, not when it is done.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)
+
+
+def _serve(made: Desk, sock: socket.socket, host: str, *, open_browser: bool) -> threading.Thread:
+    """Say where the page is, and serve it until interrupted; return who prepares p-values meanwhile."""
+    from badac.triage.server import serve
+
+    token = secrets.token_urlsafe(24)
+    name = f"[{host}]" if ":" in host else host
+    address = f"http://{name}:{sock.getsockname()[1]}/?token={token}"
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        note(
+            f"{host} can be reached from other machines: whoever has the address can look and say.",
+            warning=True,
+        )
+    to_stdout().print(
+        f"Looking at {len(made.session.ids):,} objects: {address}", soft_wrap=True, highlight=False
+    )
+    note(f"Session: {made.session.path}\nStop with Ctrl-C; nothing is lost.")
+    # What p-values need takes a while to learn; the page shows them once it is there.
+    learning = threading.Thread(target=made.session.model.prepare_pvalues, daemon=True)
+    if not made.pvalues:
+        learning.start()
+    if open_browser:
+        import webbrowser
+
+        webbrowser.open(address)
+    with suppress(KeyboardInterrupt):  # uvicorn stops serving first, and then passes it on
+        serve(made, sock, token, tuple(dict.fromkeys((name, "127.0.0.1", "localhost", "[::1]"))))
+    return learning
 
 
 def _desk(
@@ -144,7 +151,7 @@ def _desk(
     say_what_is_not_used(context, *TRAINING_ONLY, "label", *(() if layout.beside else ("labels",)))
     with step(f"Judging the objects of {source.table.name}"):
         made = open_desk(fitted, source, session, asked | {"layout": asked["table"].over(layout)})
-    for line in str(made.catalogue.losses).splitlines():
+    for line in (*str(made.catalogue.losses).splitlines(), *made.session.notes):
         if line != "nothing left out":
             note(line, warning=True)
     return made

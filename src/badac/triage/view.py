@@ -90,6 +90,7 @@ class Desk:
             "interest": float(session.interest[row]),
             "guess": _guess(session, row),
             "said": None if said is None else {"said": said.said, "name": said.name, "who": said.who},
+            "upside_down": self.catalogue.about.upside_down,
             "points": _points(one, self.catalogue.about),
         }
 
@@ -105,7 +106,7 @@ class Desk:
             "anomaly_proba": numbers.get("anomaly_proba"),
             "pvalue": numbers.get("pvalue"),
             "why": [story.verdict, story.why(numbers["where"])],
-            "furthest": [line.strip() for line in found.lines()[3:]],
+            "furthest": [line.strip().replace("+-", "±") for line in found.lines()[3:]],
             "probabilities": _probabilities(self.session, row),
             "alike": [self._alike(int(member)) for member in self.session.most_alike(row)],
             "period": period_of(self.catalogue, row),

@@ -18,14 +18,14 @@ function make(tag, properties = {}, ...children) {
     else if (value === true) made.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
   }
-  for (const child of children.flat()) if (child !== null && child !== undefined) made.append(child);
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) made.append(child);
   return made;
 }
 
 function draw(tag, attributes = {}, ...children) {
   const made = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  for (const child of children.flat()) made.append(child);
+  for (const child of children.flat(Infinity)) made.append(child);
   return made;
 }
 
@@ -74,9 +74,9 @@ function standardised(object) {
   return { points, expected };
 }
 
-function small(points, caption) {
+function small(points, caption, upsideDown = false) {
   const [x0, x1] = range(points.map((p) => p[0])), [y0, y1] = range(points.map((p) => p[1]));
-  const sx = (x) => 4 + (192 * (x - x0)) / (x1 - x0), sy = (y) => 96 - (92 * (y - y0)) / (y1 - y0);
+  const sx = (x) => 4 + (192 * (x - x0)) / (x1 - x0), sy = (y) => (upsideDown ? 4 : 96) + ((upsideDown ? 92 : -92) * (y - y0)) / (y1 - y0);
   const svg = draw("svg", { viewBox: "0 0 200 100", role: "img", "aria-label": caption });
   for (const p of points) {
     const group = draw("g", { class: `b${p[3] % 8}` });
@@ -340,12 +340,12 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     }));
     const place = Object.entries(object.carried);
     panels.replaceChildren(
-      make("section", { class: "panel", "aria-label": "What it may be" }, make("h2", {}, "What it may be"), probabilities,
+      make("section", { class: "panel", "aria-label": "What it may be" }, make("h2", {}, "What it may be, after what was said"), probabilities,
         make("p", {}, `p-value ${object.pvalue === null || object.pvalue === undefined ? "not worked out" : short(object.pvalue, 2)}; expected value ${short(object.value, 3)}`)),
       make("section", { class: "panel", "aria-label": "Why it is strange" }, make("h2", {}, "Why it is strange"), object.why.map((words) => make("p", {}, words)),
         object.furthest.length ? make("ul", {}, object.furthest.slice(0, 5).map((words) => make("li", {}, words))) : null),
       make("section", { class: "panel", "aria-label": "Most alike in the training" }, make("h2", {}, "Most alike in the training"),
-        make("div", { class: "small" }, object.alike.map((one) => make("figure", {}, small(one.points, `a training object of class ${one.label}`), make("figcaption", {}, one.label)))),
+        make("div", { class: "small" }, object.alike.map((one) => make("figure", {}, small(one.points, `a training object of class ${one.label}`, object.upside_down), make("figcaption", {}, one.label)))),
         object.links.length ? make("p", {}, "At this place: ", object.links.map((link, k) => [k ? ", " : "", make("a", { href: link.href, target: "_blank", rel: "noopener noreferrer" }, link.name)]).flat()) : null,
         place.length ? make("details", {}, make("summary", {}, "from the table"), make("ul", {}, place.map(([column, value]) => make("li", {}, `${column}: ${value}`)))) : null),
     );
@@ -452,7 +452,7 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     stage.hidden = true; legend.hidden = true; panels.hidden = true; saidOf.textContent = "";
     title.textContent = "The next twelve"; delete root.dataset.object;
     page.cards = found.map((one) => make("button", { type: "button", class: "card", "aria-pressed": "false", "data-row": one.row,
-      onclick: (event) => toggle(event.currentTarget), ondblclick: () => show(one.row) }, small(one.points, `points of ${one.id}`), make("b", {}, one.id), make("small", {}, `${one.guess}; worth ${short(one.value, 2)}`)));
+      onclick: (event) => toggle(event.currentTarget), ondblclick: () => show(one.row) }, small(one.points, `points of ${one.id}`, one.upside_down), make("b", {}, one.id), make("small", {}, `${one.guess}; worth ${short(one.value, 2)}`)));
     cards.replaceChildren(...page.cards); tally(); buttons();
     page.cards[0]?.focus(); announce("Grid of the next twelve: enter chooses, then say one thing of all chosen.");
   }
@@ -478,7 +478,8 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || typing || !page.state) return;
     const card = page.view === "grid" ? page.cards.indexOf(document.activeElement) : -1;
     const digit = /^[1-9]$/.test(event.key) ? page.state.classes[Number(event.key) - 1] : undefined;
-    const moves = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 4, ArrowUp: -4 };
+    const across = page.cards.filter((one) => one.offsetTop === page.cards[0].offsetTop).length;
+    const moves = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across };
     if (page.view === "grid" && event.key in moves) { page.cards[Math.max(0, Math.min(page.cards.length - 1, card + moves[event.key]))]?.focus(); event.preventDefault(); return; }
     const actions = {
       n: () => askName("new"), a: () => askName("artefact"), i: () => say("interesting"), d: () => say("dull"), u: undo, f: fold,
