@@ -156,13 +156,20 @@ def compare(judged: Judgement, rows: IntArray | None = None, names: Sequence[str
     scale, sure = _error_factor(model, _some(known, most), objects[:most])
     found = list(_error_bars(scale, sure))
     error_scale = None if sure is None else scale if found else 1.0
-    if found:
-        # The cause first: noise levels, scatter and p-values follow from it, so what is said beside it is what stays.
-        corrected = Judgement(model, with_error_scale(objects, scale), judged.n_threads)
-        found += _differences(corrected, known, called)
-    else:
-        found += _differences(Judgement(model, objects, judged.n_threads), known, called, pvalue)
-    return Comparison(tuple(found), pvalue, error_scale, known_share)
+    # The cause first: where all is well with the factor, noise levels, scatter and p-values only follow from it.
+    beside = [] if not found else [*_corrected(judged, objects, scale, known, called)]
+    if not found or any(one.breaks_promise for one in beside):
+        beside = [*_differences(Judgement(model, objects, judged.n_threads), known, called, pvalue)]
+    return Comparison((*found, *beside), pvalue, error_scale, known_share)
+
+
+def _corrected(
+    judged: Judgement, objects: Measurements, scale: float, known: Measurements, called: Sequence[str]
+) -> Iterator[Difference]:
+    """What still differs when the error bars of the objects are `scale` times as large."""
+    yield from _differences(
+        Judgement(judged.model, with_error_scale(objects, scale), judged.n_threads), known, called
+    )
 
 
 def _differences(

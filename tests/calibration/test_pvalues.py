@@ -170,3 +170,19 @@ def test_noise_level_follows_the_error_bars_and_counts_gaps_as_noise() -> None:
     gaps = np.array([[0.0, np.nan, np.nan, np.nan]])
     assert noise_level(Measurements(gaps, 0.5), scales)[0] == pytest.approx(np.log(0.25 * 2.0))
     assert np.isfinite(noise_level(Measurements(np.zeros((1, 4))), scales)[0])
+
+
+def test_scores_on_one_scale_are_compared_as_they_are() -> None:
+    rng = np.random.default_rng(12)
+    kind = np.arange(400) % 2
+    mapped = left_out(rng.exponential(size=400) * (1.0 + 4.0 * kind), kind=kind)
+    plain = LeftOut(mapped.rows, mapped.score, mapped.level, mapped.predicted, 2, one_scale=True)
+    new, level = np.linspace(-1.0, 30.0, 40), np.zeros(40)
+    of_either = [plain.compare(new, level, np.full(40, number))[0] for number in (0, 1)]
+    # The same score has the same p-value, whatever the class; a map tells the quiet class from the loud one.
+    np.testing.assert_array_equal(*of_either)
+    assert (np.diff(of_either[0]) <= 0).all()
+    assert (
+        mapped.compare(new[10:11], level[:1], np.array([0]))[0]
+        < mapped.compare(new[10:11], level[:1], np.array([1]))[0]
+    )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class Deviations:
     shares: tuple[float, ...] = (0.8, 0.15, 0.05)
     grid: OnGrid | None = None
     points: AtPoints | None = None
+    # Of its Bayes factor: scores of objects of any noise are comparable as they are (`badac.calibration.pvalues`).
+    noise_cancels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for one in self.hypotheses:

@@ -78,7 +78,8 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
         judged = Judgement(learned, training.objects[held], recipe.n_threads)
         score[held], level[held], predicted[held] = judged.strangeness, judged.level, judged.predicted
         asked |= held
-    return LeftOut(use[asked], score[asked], level[asked], predicted[asked], len(model.classes))
+    one_scale = model.anomaly_model is not None and getattr(model.anomaly_model, "noise_cancels", False)
+    return LeftOut(use[asked], score[asked], level[asked], predicted[asked], len(model.classes), one_scale)
 
 
 def folds(label: IntArray, n_folds: int, rng: np.random.Generator) -> Iterator[BoolArray]:

@@ -162,6 +162,7 @@ register_migration(
     Migration("Described", 0, to="ClassSummary", renamed={"mixture": "density"}),
     Migration("Deviations", 0, changed=_deviations),
     Migration("OnGrid", 1, added={"unseen": ()}),
+    Migration("LeftOut", 1, added={"one_scale": False}),
     Migration("GaussianProcess", 0, added={"noise": None}),
     Migration("Nonconformity", 2, added={"column": 2}),
     Migration("Ground", 0, to="Scales"),
