@@ -282,7 +282,11 @@ def _values(judged: Judgement, known: Measurements, called: Sequence[str]) -> It
             error = 1.2533 * np.sqrt(1.0 / first.size + 1.0 / second.size)
             if abs(shift) > max(abs(worst_shift[0]), _SHIFT, _SURE * error):
                 worst_shift = shift, column
-            if abs(np.log(ratio)) > max(abs(np.log(worst_spread[0])), np.log(_SPREAD), _SURE * error):
+            # A column that scatters less than its noise says, as one that spectra are normalised at, tells nothing of a scale.
+            told = _mad(first) ** 2 > 0.25 * _noise(old.objects, column)
+            if told and abs(np.log(ratio)) > max(
+                abs(np.log(worst_spread[0])), np.log(_SPREAD), _SURE * error
+            ):
                 worst_spread = ratio, column
     if worst_shift[0]:
         words = (
