@@ -30,11 +30,11 @@ from badac.noise.gaussian import Gaussian
 from badac.registry import registered
 from badac.threads import over_blocks
 
-# The unit `u` as a share of the range of times (1 % to 99 % of the points): 40 days on the SPCC, where half or twice that tells
-# the classes of left-out objects worse; and one that leaves times as they are.
-_UNIT, _AS_THEY_ARE = 0.2, 100.0
-# Nodes of the shift, in units of `u`, and its standard deviation before anything is learned: 8 days for u = 40 on the SPCC.
-_NODES = np.linspace(-0.6, 0.6, 13)
+# Units `u` that are tried, as shares of the range of times (1 % to 99 % of the points), and one that leaves times as they are.
+# The largest is 40 days on the SPCC, where twice that tells classes of left-out objects worse; a survey of years needs less.
+_UNITS, _AS_THEY_ARE = (0.2, 0.07, 0.025), 100.0
+# Nodes of the shift, in units of `w`, and `w` before anything is learned, in units of `u`: 8 days for u = 40 on the SPCC.
+_NODES = np.linspace(-3.0, 3.0, 13)
 _WIDTH, _NARROWEST = 0.2, 0.02
 _ROUNDS = 2
 # Factors of the population: as many as its maximum needs, by cost.
@@ -87,7 +87,7 @@ class Phases:
         if self.population is None or self.width == 0.0:
             nothing = np.zeros(len(objects))
             return nothing, nothing, nothing
-        nodes = _NODES * self.unit
+        nodes = _NODES * self.width
         terms = self._by_shift(objects, nodes, n_threads)
         prior = -0.5 * (nodes / self.width) ** 2
         terms += prior - logsumexp(prior)
@@ -174,8 +174,11 @@ def learn_phases(objects: Measurements, rng: np.random.Generator) -> Phases | No
     low, high = np.quantile(objects.at[objects.observed], [0.01, 0.99])
     if not high > low:
         return None
-    best, plain = (Phases(share * float(high - low)) for share in (_UNIT, _AS_THEY_ARE))
-    evidence = _held_out(best, objects, rng, _ROUNDS)
+    tried = [Phases(share * float(high - low)) for share in _UNITS]
+    found = [_held_out(one, objects, rng, _ROUNDS) for one in tried]
+    number = int(np.argmax([evidence.mean() for evidence in found]))
+    best, evidence = tried[number], found[number]
+    plain = Phases(_AS_THEY_ARE * float(high - low))
     if not _gains(evidence, _held_out(plain, objects, rng, 0)):
         return None
     for name in _redshift_columns(objects):
