@@ -340,7 +340,7 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     }));
     const place = Object.entries(object.carried);
     panels.replaceChildren(
-      make("section", { class: "panel", "aria-label": "What it may be" }, make("h2", {}, "What it may be, after what was said"), probabilities,
+      make("section", { class: "panel", "aria-label": "What it may be" }, make("h2", {}, "What it may be, by now"), probabilities,
         make("p", {}, `p-value ${object.pvalue === null || object.pvalue === undefined ? "not worked out" : short(object.pvalue, 2)}; expected value ${short(object.value, 3)}`)),
       make("section", { class: "panel", "aria-label": "Why it is strange" }, make("h2", {}, "Why it is strange"), object.why.map((words) => make("p", {}, words)),
         object.furthest.length ? make("ul", {}, object.furthest.slice(0, 5).map((words) => make("li", {}, words))) : null),
