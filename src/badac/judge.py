@@ -223,7 +223,8 @@ class Judgement:
     @cached_property
     def evidence(self) -> FloatArray:
         """(n, k): log evidence under the class models, in the units of the model."""
-        return log_evidence(self.model.class_models, self.objects, n_threads=self.n_threads)
+        found = log_evidence(self.model.class_models, self.objects, n_threads=self.n_threads)
+        return _no_nan("log_evidence", found)
 
     @property
     def log_evidence(self) -> FloatArray:

@@ -27,7 +27,7 @@
 #endif
 // Before a loop of a few turns whose number is known when compiling: compilers leave nested ones rolled, and then every entry of
 // a small matrix goes through memory.
-#if defined(BADAC_PLAIN_VECTORS)
+#if defined(BADAC_PLAIN_VECTORS) || defined(BADAC_ROLLED)  // rolled: for sanitizers, which are slow to compile
 #define BADAC_UNROLL
 #elif defined(__clang__)
 #define BADAC_UNROLL _Pragma("unroll")

@@ -23,8 +23,8 @@ from tally import record
 
 ROOT = Path(__file__).parents[2]
 FLAGS = {
-    "address": "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1",
-    "thread": "-fsanitize=thread -fno-omit-frame-pointer -g1",
+    "address": "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -DBADAC_ROLLED",
+    "thread": "-fsanitize=thread -fno-omit-frame-pointer -g1 -DBADAC_ROLLED",
 }
 LIBRARY = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
 WORDS = {

@@ -248,3 +248,24 @@ def test_the_command_line_refuses_it_in_one_sentence(small_files: Path, tmp_path
     assert done.returncode == 1
     assert "psi holds nan" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["class_report_", "ensemble_", "training_", "noise_", "fitted_with_errors_"])
+def test_a_model_that_lacks_a_part_is_none(path: Path, name: str) -> None:
+    """All that is there may be right: a model is one only if it answers."""
+
+    def lacking(header: dict[str, Any], _: list[np.ndarray]) -> None:
+        (estimator,) = parts(header["tree"], "BADACClassifier")
+        del estimator[name]
+
+    with pytest.raises(store.ModelFileError, match="model.badac"):
+        badac.load(resealed(path, lacking))
+
+
+def test_a_class_without_its_parameters_is_none(path: Path) -> None:
+    def unfitted(header: dict[str, Any], _: list[np.ndarray]) -> None:
+        for fields in parts(header["tree"], "Population"):
+            fields["mean"] = None
+
+    with pytest.raises(store.ModelFileError, match="model.badac"):
+        badac.load(resealed(path, unfitted))

@@ -113,3 +113,31 @@ def test_a_job_that_was_told_not_to_hear_goes_on(small_files: Path, tmp_path: Pa
     found, said = stopped(started(code, *words), signal.SIGINT, "scoring")
     assert found == 0, said
     assert (out / "report.html").exists()
+
+
+# The signal arrives inside a callback of a weak reference, where Python throws exceptions away.
+SWALLOWED = """
+import signal, sys, time, weakref
+import badac.cli as cli
+signal.signal(signal.SIGINT, cli._leave_at_once)
+signal.signal(signal.SIGTERM, cli._leave_at_once)
+cli.interrupt_with_exceptions()
+class Thing: pass
+thing = Thing()
+watched = weakref.ref(thing, lambda _: signal.raise_signal(getattr(signal, sys.argv[1])))
+try:
+    del thing
+    time.sleep(20)
+    print("never heard")
+except KeyboardInterrupt as heard:
+    print(type(heard).__name__)
+"""
+
+
+@pytest.mark.parametrize(("number", "word"), [("SIGINT", "KeyboardInterrupt"), ("SIGTERM", "Terminated")])
+def test_a_signal_that_python_would_throw_away(number: str, word: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SWALLOWED, number], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stdout.strip() == word, done.stderr
+    assert "Exception ignored" not in done.stderr

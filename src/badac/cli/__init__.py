@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from typing import NoReturn
 
+_MOMENT = 0.01  # seconds: finalisers are over by then, mostly; else it comes again
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
@@ -43,6 +45,19 @@ def interrupt_with_exceptions() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGTERM) is _leave_at_once:
         signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _again_in_a_moment
+
+
+def _again_in_a_moment(lost: sys.UnraisableHookArgs) -> None:
+    """Raise an interruption once more that came while Python could not pass it on, in a finaliser or a weak reference."""
+    if lost.exc_type is None or not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    number = signal.SIGTERM if issubclass(lost.exc_type, Terminated) else signal.SIGINT
+    if number == signal.SIGTERM:
+        signal.signal(number, _terminate)
+    # From another thread, so that it is heard where this one goes on.
+    threading.Timer(_MOMENT, signal.raise_signal, [number]).start()
 
 
 def _on(number: signal.Signals, handler: signal._HANDLER) -> None:

@@ -68,7 +68,7 @@ def load(
         root = decode(header["tree"], arrays, header.get("schemas", {}), functions, migrated)
         if not isinstance(root, StoredPart):
             raise ModelFileError("it holds no model.")
-        return build(root)
+        return _answering(build(root))
     except ModelFileError as error:
         raise ModelFileError(f"{path}, written by badac {writer}, cannot be loaded: {error}") from error
     except Exception as error:  # whatever a file that was made to break it may set off
@@ -76,6 +76,18 @@ def load(
             f"{path}, written by badac {writer}, holds no model that badac {_version()} knows: {error!r}. Load it with the "
             "version that wrote it, or fit the model again."
         ) from error
+
+
+def _answering(model: Any) -> Any:
+    """Return the model, or raise whatever comes of asking it about one of its training objects.
+
+    Each part of a file may be as it should be while another is missing: only a model that answers is one.
+    """
+    asked = getattr(model, "model", model)  # a stream judges by one
+    known = asked.training_[:1]
+    walk = asked.judge(known, warn=False) if len(known) else asked.fitted_
+    assert len(known) == 0 or walk.proba.shape == (1, len(asked.classes_))
+    return model
 
 
 def _version() -> str:
