@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from badac.writing import write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 PALETTE: dict[str, str] = {
     "sky": "#56B4E9",
@@ -113,16 +117,26 @@ def new_axes(ax: Axes | None, *, width: float = COLUMN, height: float | None = N
 
 def _no_formulas(figure: Figure) -> None:
     """Let names from tables be drawn as they are; only the powers of ten of logarithmic axes are mathematics."""
-    from matplotlib.text import Text
     from matplotlib.ticker import FixedFormatter
 
     for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
         named = axis.get_major_formatter()
         if isinstance(named, FixedFormatter):
             named.seq = [literal(str(name).replace(r"\$", "$")) for name in named.seq]
-    for text in figure.findobj(Text):
-        if isinstance(text, Text) and "$" in text.get_text() and r"\mathdefault" not in text.get_text():
+    for text in _texts(figure):
+        if "$" in text.get_text() and r"\mathdefault" not in text.get_text():
             text.set_text(literal(text.get_text().replace(r"\$", "$")))
+
+
+def _texts(artist: Artist) -> Iterator[Text]:
+    """All texts but those of ticks, which their formatter writes: to look at ticks is to make them, which takes longest."""
+    from matplotlib.axis import Axis
+    from matplotlib.text import Text
+
+    if isinstance(artist, Text):
+        yield artist
+    for child in [artist.label] if isinstance(artist, Axis) else artist.get_children():
+        yield from _texts(child)
 
 
 def literal(text: object) -> str:
@@ -141,10 +155,31 @@ def rendered(figure: Figure, form: str) -> bytes:
     """Return the figure as the bytes of a PNG or SVG file."""
     buffer = io.BytesIO()
     _no_formulas(figure)
-    with house_style():
+    with house_style(), _laid_out(figure, form):
         # No date: the same numbers give the same bytes.
         figure.savefig(buffer, format=form, metadata={"Date": None} if form == "svg" else None)
     return buffer.getvalue()
+
+
+@contextmanager
+def _laid_out(figure: Figure, form: str) -> Iterator[None]:
+    """Place the axes, and keep them there: `savefig` would draw the whole figure once more to place them."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    engine, canvas = figure.get_layout_engine(), figure.canvas
+    if engine is None:
+        yield
+        return
+    # Text is measured as it will be drawn.
+    (FigureCanvasSVG if form == "svg" else FigureCanvasAgg)(figure)
+    engine.execute(figure)
+    figure.set_canvas(canvas)
+    figure.set_layout_engine(None)
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> tuple[Path, Path]:
