@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logsumexp
+from scipy.special import expit
+
+from badac.latent.mixture import logsumexp_rows
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -26,15 +28,15 @@ def log_posterior(log_evidence: FloatArray, log_prior: FloatArray) -> FloatArray
     # In two steps: next to a log evidence of -1e20 the logarithm of a sum of two is rounded away.
     with np.errstate(invalid="ignore"):
         out = joint - best
-        out = out - logsumexp(out, axis=1, keepdims=True)
+        out = out - logsumexp_rows(out)[:, None]
     if hopeless.any():
-        out[hopeless] = log_prior - logsumexp(log_prior)
+        out[hopeless] = log_prior - logsumexp_rows(log_prior[None])
     return np.asarray(out)
 
 
 def log_total(log_evidence: FloatArray, log_prior: FloatArray) -> FloatArray:
     """Return (n,): ``log sum_k P(d | k) P(k)``, the paper's ranking quantity; low = strange."""
-    return np.asarray(logsumexp(log_evidence + log_prior, axis=1))
+    return logsumexp_rows(log_evidence + log_prior)
 
 
 def anomaly_log_odds(log_anomaly: FloatArray, log_known: FloatArray, anomaly_prior: float) -> FloatArray:

@@ -153,21 +153,21 @@ void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratc
             const double* height = in.height + in.begin[b];
             const int begin = in.first[b], length = in.length[b];
             attention.spent(int64_t(length) * (r + in.asked) + int64_t(in.asked) * (in.p + 20));
-            for (int a = 0; a < r; ++a) product[a] = zero;
+            BADAC_UNROLL for (int a = 0; a < r; ++a) product[a] = zero;
             for (int j = 0; j < length; ++j) {
                 const VecD seen = broadcast<VecD>(height[j]) * weight[begin + j];
                 const double* factors = in.factors + size_t(begin + j) * r;
-                for (int a = 0; a < r; ++a) product[a] = fma(seen, broadcast<VecD>(factors[a]), product[a]);
+                BADAC_UNROLL for (int a = 0; a < r; ++a) product[a] = fma(seen, broadcast<VecD>(factors[a]), product[a]);
             }
             for (int c = 0; c < in.asked; ++c) {
                 VecD signal = zero, precision = itself[b];
                 for (int j = 0; j < length; ++j) signal = fma(broadcast<VecD>(height[j]), pulled[c * m + begin + j], signal);
-                for (int a = 0; a < r; ++a) solved[a] = product[a];
+                BADAC_UNROLL for (int a = 0; a < r; ++a) solved[a] = product[a];
                 const VecD* row = M[c];
-                for (int a = 0; a < r; ++a) {
+                BADAC_UNROLL for (int a = 0; a < r; ++a) {
                     const VecD minus = zero - solved[a];
                     precision = fma(VecD(minus * inverse[c][a]), solved[a], precision);
-                    for (int d = a + 1; d < r; ++d) solved[d] = fma(row[d - a], minus, solved[d]);
+                    BADAC_UNROLL for (int d = a + 1; d < r; ++d) solved[d] = fma(row[d - a], minus, solved[d]);
                     row += r - a;
                 }
                 const IntD told = greater(precision, least);

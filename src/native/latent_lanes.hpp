@@ -59,16 +59,16 @@ BADAC_INLINE void invert(VecD* M, const VecD* x, int rank, VecD* mean, VecD& log
     const int r = RANK > 0 ? RANK : rank, p = r * (r + 1) / 2;
     const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0);
     VecD exponent = zero, product = one, column[RANK > 0 ? RANK : 48];
-    for (int a = 0; a < r; ++a) {
+    BADAC_UNROLL for (int a = 0; a < r; ++a) {
         const VecD pivot = M[place(r, a, a)], inverse = one / pivot, minus = zero - inverse;
         product = take_exponent<double>(VecD(product * pivot), exponent);
-        for (int c = 0; c < r; ++c) column[c] = M[place(r, a, c)];
+        BADAC_UNROLL for (int c = 0; c < r; ++c) column[c] = M[place(r, a, c)];
         VecD* entry = M;
-        for (int c = 0; c < r; ++c) {
+        BADAC_UNROLL for (int c = 0; c < r; ++c) {
             const VecD f = column[c] * minus;
-            for (int d = c; d < r; ++d, ++entry) *entry = fma(f, column[d], *entry);
+            BADAC_UNROLL for (int d = c; d < r; ++d, ++entry) *entry = fma(f, column[d], *entry);
         }
-        for (int c = 0; c < r; ++c) M[place(r, a, c)] = column[c] * inverse;
+        BADAC_UNROLL for (int c = 0; c < r; ++c) M[place(r, a, c)] = column[c] * inverse;
         M[place(r, a, a)] = minus;
     }
     log_det = fma(exponent, broadcast<VecD>(kLog2), log_mantissa(product));

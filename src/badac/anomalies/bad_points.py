@@ -13,6 +13,7 @@ Only points with an order can tell: a feature without neighbours that is far off
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from badac.anomalies.model import FloatArray, Known
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
@@ -67,13 +68,16 @@ def two_widths_gain(residual: FloatArray) -> float:
     variance = max(float(squared.mean()), 1e-300) if squared.size else 1.0
     share, widths = 0.1, np.array([0.5, 5.0]) * variance
     for _ in range(_STEPS if squared.size else 0):
-        log_good = np.log1p(-share) - 0.5 * (squared / widths[0] + np.log(widths[0]))
-        log_bad = np.log(share) - 0.5 * (squared / widths[1] + np.log(widths[1]))
-        total = np.logaddexp(log_good, log_bad)
-        bad = np.exp(log_bad - total)
+        slope, odds = 0.5 / widths[0] - 0.5 / widths[1], np.log(share) - np.log1p(-share)
+        before = share, widths
+        bad = expit(slope * squared + (odds + 0.5 * np.log(widths[0] / widths[1])))
         share = float(np.clip(bad.mean(), 1e-6, 1.0 - 1e-6))
         weight = np.stack([1.0 - bad, bad])
         widths = np.maximum((weight @ squared) / np.maximum(weight.sum(axis=1), 1e-6), 1e-12 * variance)
     if not squared.size:
         return 0.0
+    share, widths = before
+    log_good = np.log1p(-share) - 0.5 * (squared / widths[0] + np.log(widths[0]))
+    log_bad = np.log(share) - 0.5 * (squared / widths[1] + np.log(widths[1]))
+    total = np.logaddexp(log_good, log_bad)
     return float(total.mean() + 0.5 * (1.0 + np.log(variance)))

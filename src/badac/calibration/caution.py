@@ -13,6 +13,8 @@ the order of the ranking stays.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,6 +31,7 @@ def believed_log_bayes_factor(log_bayes_factor: FloatArray, left_out: LeftOut) -
     return _believed(log_bayes_factor, share, caution(left_out))
 
 
+@lru_cache(maxsize=8)
 def caution(left_out: LeftOut) -> float:
     """Return the factor that makes the believed Bayes factors of left-out known objects average to one; at least 1."""
     pool = left_out.raw_pool

@@ -35,9 +35,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit, logit, logsumexp
+from scipy.special import expit, logit
 
 from badac.data.measurements import Measurements
+from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
 
 FloatArray = npt.NDArray[np.float64]
@@ -202,7 +203,7 @@ def _with_slope(
 def scores(exponent: float, relative: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Derivative of each object's log-loss (n,) by the exponent, and the second derivative (n,)."""
     terms = exponent * relative + prior
-    share = np.exp(terms - logsumexp(terms, axis=1, keepdims=True))
+    share = np.exp(terms - logsumexp_rows(terms)[:, None])
     mean = (share * relative).sum(axis=1)
     return mean, (share * (relative - mean[:, None]) ** 2).sum(axis=1)
 
@@ -220,9 +221,13 @@ def _with_contaminated(terms: FloatArray, share: float) -> FloatArray:
 
 def _losses(terms: FloatArray, prior: FloatArray, contaminated: float) -> FloatArray:
     """Log-loss (n,) of tempered log evidence and log prior, both relative to the own class."""
+    # That of `_with_contaminated`, summed over the classes first: two logarithms an object in place of one a class.
+    best = np.log(contaminated) + terms.max(axis=1)
+    good = np.log1p(-contaminated)
     # The own class's term is zero, but for what the contaminated share adds.
-    own = np.logaddexp(np.log1p(-contaminated), np.log(contaminated) + terms.max(axis=1))
-    return np.asarray(logsumexp(_with_contaminated(terms, contaminated) + prior, axis=1) - own)
+    own = np.logaddexp(good, best)
+    total = np.logaddexp(good + logsumexp_rows(terms + prior), best + logsumexp_rows(prior))
+    return np.asarray(total - own)
 
 
 def _least_loss(relative: FloatArray, prior: FloatArray) -> tuple[float, float]:

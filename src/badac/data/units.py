@@ -84,13 +84,18 @@ def _sizes(objects: Measurements) -> FloatArray:
     if objects.own_points:
         values, sigma = values.reshape(-1, 1), sigma.reshape(-1, 1)
     # A value that is 0 within its errors has the size of the errors.
-    return np.fmax([_typical(column) for column in values.T], [_typical(column) for column in sigma.T])
+    return np.fmax(_typical(values), _typical(sigma))
 
 
-def _typical(numbers: FloatArray) -> float:
-    """The median size of the numbers that are not 0; NaN if there is none."""
-    found = np.abs(numbers[~np.isnan(numbers) & (numbers != 0.0)])
-    return float(np.median(found)) if found.size else np.nan
+def _typical(numbers: FloatArray) -> FloatArray:
+    """The median size of the numbers of each column (n, m) that are not 0, (m,); NaN if there is none."""
+    size = np.abs(numbers)
+    if len(size) and np.min(size) > 0.0:
+        return np.asarray(np.median(size, axis=0))
+    told = size > 0.0
+    return np.array(
+        [np.median(size[told[:, j], j]) if told[:, j].any() else np.nan for j in range(size.shape[1])]
+    )
 
 
 def _near(size: FloatArray) -> FloatArray:

@@ -222,7 +222,8 @@ def to_labels(y: Any, objects: Measurements, *, like: npt.NDArray[Any] | None = 
         )
     label = column_or_1d(y, warn=True)
     check_consistent_length(objects, label)
-    missing = np.array([_is_missing(value) for value in label.tolist()])
+    never = label.dtype.kind in "iubSU"
+    missing = np.array([False] if never else [_is_missing(value) for value in label.tolist()])
     if missing.any():
         raise ValueError(
             f"`y` must have a label for every object (Input y contains NaN): got {label[missing][0]!r} at object "
