@@ -88,3 +88,13 @@ def test_features_without_an_order_have_no_curves() -> None:
     table = Measurements(rng.normal(size=(60, 5)), np.full((60, 5), 0.1))
     fitted = BADACClassifier(random_state=0).fit(table, np.repeat([0, 1], 30))
     assert fitted.anomaly_model_.grid.unseen == ()
+
+
+def test_a_fold_counts_unseen_members_as_the_whole_does(model: BADACClassifier) -> None:
+    part = model.anomaly_model_.as_of_all(0.8)
+    before, after = (
+        np.array([one.log_prior for one in each.grid.unseen]) for each in (model.anomaly_model_, part)
+    )
+    np.testing.assert_allclose(after - before, np.log(0.8))
+    quicker = noisy(sines(np.array([9.0])), np.random.default_rng(8))
+    assert part.log_bayes_factor(quicker)[0] > model.anomaly_model_.log_bayes_factor(quicker)[0]

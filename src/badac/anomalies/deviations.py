@@ -135,6 +135,18 @@ class Deviations:
         rows = np.setdiff1d(np.flatnonzero(known.label == index), rare)
         return unseen_members(known.training[rows], self.grid.classes[index], prior, where)
 
+    def as_of_all(self, share: float) -> Self:
+        """Return a copy with so many unseen members as a class of all training objects has, learned from a `share` of them.
+
+        A left-out object is otherwise judged with more unseen members around, and less strange, than a new one will be.
+        """
+        if self.grid is None:
+            return self
+        unseen = tuple(
+            replace(one, log_prior=one.log_prior + float(np.log(share))) for one in self.grid.unseen
+        )
+        return replace(self, grid=replace(self.grid, unseen=unseen))
+
     @property
     def evaluator(self) -> Evaluator:
         """The known classes as the hypotheses see them, on a grid or at any points."""

@@ -52,3 +52,11 @@ class AnomalyModel(Protocol):
 
     def log_evidence(self, objects: Measurements, log_known: FloatArray, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(object | anomaly). `log_known` (n, k) are its evidences under the known classes."""
+
+
+@runtime_checkable
+class OfPart(Protocol):
+    """An anomaly model that knows from how many training objects it was learned."""
+
+    def as_of_all(self, share: float) -> Self:
+        """Return what was learned from a `share` of the training objects, counting as if it had been from all of them."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from badac.anomalies.model import OfPart
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import BoolArray, IntArray, LeftOut
 from badac.classes.model import ClassModel, Refittable, learned_again
@@ -74,7 +75,10 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
         )
         if recipe.anomaly is not None:
             around = replace(known, training=rest.objects, label=rest.label, models=learned.class_models)
-            learned = replace(learned, anomaly_model=recipe.anomaly.fit(around, rng))
+            anomaly = recipe.anomaly.fit(around, rng)
+            if isinstance(anomaly, OfPart):
+                anomaly = anomaly.as_of_all(len(rest) / n)
+            learned = replace(learned, anomaly_model=anomaly)
         judged = Judgement(learned, training.objects[held], recipe.n_threads)
         score[held], level[held], predicted[held] = judged.strangeness, judged.level, judged.predicted
         asked |= held
