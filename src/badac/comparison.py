@@ -46,7 +46,14 @@ _FACTORS = np.exp(np.linspace(-1.6, 1.6, 17))
 
 
 class ListWarning(UserWarning):
-    """A list is empty, or cannot promise its share of false alarms."""
+    """A list is empty, or cannot promise its share of false alarms.
+
+    Examples
+    --------
+    >>> from badac.comparison import ListWarning
+    >>> issubclass(ListWarning, UserWarning)
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,12 @@ class Difference:
         What it means, and what to do.
     breaks_promise : bool
         Whether a stated share of false alarms cannot be promised because of it.
+
+    Examples
+    --------
+    >>> from badac.comparison import Difference
+    >>> Difference("noise level", 0.1, 0.2, "new objects are noisier", False).sentence
+    'New objects are noisier'
     """
 
     what: str
@@ -92,6 +105,17 @@ class Comparison:
         otherwise; None without error bars.
     known_share : float
         Share of the new objects that look like known ones: the density of p-values near 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> rng = np.random.default_rng(0)
+    >>> train = Measurements(0.1 * rng.standard_normal((200, 5)), 0.1)
+    >>> model = BADACClassifier("template", random_state=0).fit(train, np.repeat([0, 1], 100))
+    >>> found = model.compare(Measurements(0.1 * rng.standard_normal((200, 5)), 0.1))
+    >>> found.promise_holds
+    True
     """
 
     differences: tuple[Difference, ...]

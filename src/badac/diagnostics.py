@@ -84,6 +84,17 @@ class Diagnosis:
         Of the pulls of neighbouring points, at lag 1, 2, ...; None where points have no order.
     variety : Variety
         How much more members of a class scatter than their error bars say, point by point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.diagnostics import diagnose
+    >>> rng = np.random.default_rng(0)
+    >>> stated = Measurements(np.sin(np.linspace(0, 3, 20)) + 0.3 * rng.standard_normal((80, 20)), 0.1)
+    >>> found = diagnose(stated, np.zeros(80, dtype=int), rng)
+    >>> bool(2.5 < found.error_bar_factor < 3.5)
+    True
     """
 
     families: tuple[str, ...]
@@ -168,6 +179,16 @@ def diagnose(
     Returns
     -------
     Diagnosis
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.diagnostics import diagnose
+    >>> rng = np.random.default_rng(0)
+    >>> honest = Measurements(np.sin(np.linspace(0, 3, 20)) + 0.1 * rng.standard_normal((80, 20)), 0.1)
+    >>> diagnose(honest, np.zeros(80, dtype=int), rng).best
+    'gaussian'
     """
     training, classes, index = _checked(training, label)
     rows = _sample(index, rng)

@@ -69,6 +69,21 @@ class Explanation:
         What the object should have looked like as a member of the class, without noise, and its standard deviation.
     about : Description
         What the objects are, so that points are called by their column, band or wavelength.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.linspace(0, 1, 20)
+    >>> members = Measurements(rng.normal(1, 0.2, (40, 1)) * x + 0.1 * rng.standard_normal((40, 20)), 0.1, at=x)
+    >>> model = BADACClassifier("population", random_state=0).fit(members, np.full(40, "rising"))
+    >>> odd = Measurements([x + 2.0 * (np.abs(x - 0.5) < 0.06)], 0.1, at=x)
+    >>> why = model.explain(odd)
+    >>> why.hypothesis.tolist()
+    ['bump']
+    >>> bool(why.window[0, 0] < 0.5 < why.window[0, 1])
+    True
     """
 
     objects: Measurements

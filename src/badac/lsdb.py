@@ -37,6 +37,12 @@ class NestedColumns:
         Its fields.
     band : str or None
         None if the light curves have none.
+
+    Examples
+    --------
+    >>> from badac.lsdb import NestedColumns
+    >>> NestedColumns(nested="curve", flux="psf_flux").fields
+    {'time': 'time', 'value': 'psf_flux', 'error': 'flux_err', 'band': 'band'}
     """
 
     nested: str = "lc"
@@ -82,6 +88,11 @@ def judge_light_curves(
     -------
     DataFrame
         Same index and order, columns as in `badac.partition.judge`. An object without a usable point gets NaN and no class.
+
+    Examples
+    --------
+    >>> from badac.lsdb import judge_light_curves
+    >>> catalog.map_partitions(judge_light_curves, model=model, bands=("g", "r"))  # doctest: +SKIP
     """
     pandas = needs("pandas", "Nested light curves")
     check_is_fitted(model)

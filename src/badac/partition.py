@@ -35,7 +35,14 @@ _NAMED = 5
 
 
 class BadRows(ValueError):
-    """Rows of a partition that hold no usable measurement."""
+    """Rows of a partition that hold no usable measurement.
+
+    Examples
+    --------
+    >>> from badac.partition import BadRows
+    >>> issubclass(BadRows, ValueError)
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,12 @@ class Columns:
     values : tuple of str
     errors : tuple of str
         One standard deviation of each value; empty for values without errors.
+
+    Examples
+    --------
+    >>> from badac.partition import Columns
+    >>> Columns(("y0", "y1"), ("y0_err", "y1_err")).errors
+    ('y0_err', 'y1_err')
     """
 
     values: tuple[str, ...]
@@ -198,7 +211,19 @@ def judge(
 
 
 def judged(objects: Measurements, model: BADACClassifier, index: Any, *, pvalues: bool = False) -> Any:
-    """Return the verdicts on objects as a frame with the given index (n,)."""
+    """Return the verdicts on objects as a frame with the given index (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> from badac.partition import judged
+    >>> rng = np.random.default_rng(0)
+    >>> values = 0.1 * rng.standard_normal((20, 4))
+    >>> model = BADACClassifier("template", anomaly="tophat").fit(values, np.repeat([0, 1], 10), X_err=0.1)
+    >>> judged(Measurements(np.zeros((2, 4)), 0.1), model, [7, 9]).index.tolist()
+    [7, 9]
+    """
     return model.verdicts(objects, pvalues=pvalues).to_frame(index)
 
 
@@ -225,6 +250,17 @@ def lean(model: BADACClassifier, *, pvalues: bool = True) -> BADACClassifier:
         Fitted.
     pvalues : bool
         Whether p-values or probabilities of an anomaly will be asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier
+    >>> from badac.partition import lean
+    >>> rng = np.random.default_rng(0)
+    >>> values = 0.1 * rng.standard_normal((20, 4))
+    >>> model = BADACClassifier("template", anomaly="tophat").fit(values, np.repeat([0, 1], 10), X_err=0.1)
+    >>> len(lean(model, pvalues=False).training_)
+    0
     """
     check_is_fitted(model)
     if pvalues:

@@ -42,6 +42,20 @@ class Ranking:
     score, anomaly_proba, pvalue, label, label_proba, proba : (n,), properties
         Columns of the verdicts. The score is what the model's ``score_meaning_`` says; `anomaly_proba` is None without an
         anomaly class, `pvalue` where it was not asked for; `proba` is (n, k), in the order of the model's ``classes_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> rng = np.random.default_rng(0)
+    >>> known = Measurements(np.repeat([[0.0], [1.0]], 20, axis=0) + 0.1 * rng.standard_normal((40, 5)), 0.1)
+    >>> model = BADACClassifier("template", anomaly="tophat").fit(known, np.repeat(["low", "high"], 20))
+    >>> new = Measurements([[0.0] * 5, [9.0] * 5, [1.0] * 5], 0.1)
+    >>> ranking = model.rank(new)
+    >>> ranking.objects
+    array([1, 0, 2])
+    >>> ranking.head(1).label
+    array(['high'], dtype='<U4')
     """
 
     verdicts: Verdicts

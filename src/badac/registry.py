@@ -50,6 +50,12 @@ class Entry:
         Of its schema: of what a model file holds of it.
     holds : mapping
         What must hold of its fields when it is loaded, in the words of `badac.store.invariants`.
+
+    Examples
+    --------
+    >>> from badac.registry import entries
+    >>> [entry.name for entry in entries("anomaly") if entry.name == "tophat"]
+    ['tophat']
     """
 
     cls: type
@@ -115,6 +121,12 @@ def registered(
     holds : mapping, optional
         What must hold of its fields in a model file: shapes and signs (`badac.store.invariants`). Numbers must be finite
         without a word.
+
+    Examples
+    --------
+    >>> from badac.registry import entries
+    >>> [entry.cls.__name__ for entry in entries("class_model") if entry.name == "template"]
+    ['Template']
     """
     if kind not in KINDS:
         raise ValueError(f"`kind` must be one of {', '.join(KINDS)}: got {kind!r}.")
@@ -129,7 +141,14 @@ def registered(
 
 
 def entries(kind: str | None = None) -> tuple[Entry, ...]:
-    """Return what is registered, of one kind or of all, in the order of the classes' names."""
+    """Return what is registered, of one kind or of all, in the order of the classes' names.
+
+    Examples
+    --------
+    >>> from badac.registry import entries
+    >>> "poisson" in {entry.name for entry in entries("noise")}
+    True
+    """
     return tuple(entry for _, entry in sorted(_ENTRIES.items()) if kind is None or entry.kind == kind)
 
 

@@ -40,6 +40,13 @@ class TrainingScales:
         The smallest and the largest value of all points.
     n_bands : int
         Number of bands, where the points have any.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.classes import TrainingScales
+    >>> TrainingScales.of(Measurements([[0.0, 10.0], [2.0, 14.0]], 0.1)).centre
+    array([ 1., 12.])
     """
 
     centre: FloatArray

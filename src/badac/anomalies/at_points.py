@@ -81,6 +81,17 @@ class AtPoints:
         Mean of the training objects in each band.
     noise : Noise
         Of the objects: a factor on their error bars.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> rng = np.random.default_rng(0)
+    >>> at = rng.uniform(0, 6, (40, 12))
+    >>> curves = Measurements(np.sin(at) + 0.1 * rng.standard_normal(at.shape), 0.1, at=at)
+    >>> model = BADACClassifier("population", random_state=0).fit(curves, np.repeat([0, 1], 20))
+    >>> type(model.anomaly_model_.evaluator).__name__
+    'AtPoints'
     """
 
     classes: tuple[ProcessSummary, ...]

@@ -19,7 +19,19 @@ from badac.registry import registered
 @registered("anomaly", "broad", holds={"centre": "(m,)", "width": "(m,) > 0", "times": "> 0"})
 @dataclass(frozen=True, eq=False)
 class Broad:
-    """A Gaussian of `times` the spread of all training objects at each point."""
+    """A Gaussian of `times` the spread of all training objects at each point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> rng = np.random.default_rng(0)
+    >>> known = Measurements(0.1 * rng.standard_normal((40, 5)), 0.1)
+    >>> model = BADACClassifier("template", anomaly="broad", random_state=0).fit(known, np.repeat([0, 1], 20))
+    >>> normal, strange = model.anomaly_score(Measurements([[0.0] * 5, [2.0] * 5], 0.1))
+    >>> bool(strange > normal)
+    True
+    """
 
     times: float = 2.0
     centre: FloatArray | None = None

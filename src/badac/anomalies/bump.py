@@ -32,6 +32,12 @@ class Bump:
         Largest width, in units of the range of the coordinates.
     components : int
         Number of components of the class's mixture that are tried per object.
+
+    Examples
+    --------
+    >>> from badac.anomalies import Bump, Deviations
+    >>> Deviations(hypotheses=(Bump(),), shares=(1.0,)).hypotheses
+    (Bump(signal_to_noise=5.0, step=1.0, widest=0.1, components=2),)
     """
 
     signal_to_noise: float = 5.0

@@ -25,7 +25,19 @@ from badac.registry import registered
 )
 @dataclass(frozen=True)
 class Contamination:
-    """A flat density, of the height at which `fraction` of the training objects would be flagged."""
+    """A flat density, of the height at which `fraction` of the training objects would be flagged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> from badac.anomalies import Contamination
+    >>> rng = np.random.default_rng(0)
+    >>> known = Measurements(0.1 * rng.standard_normal((40, 5)), 0.1)
+    >>> model = BADACClassifier("template", anomaly=Contamination(0.05), random_state=0).fit(known, np.repeat([0, 1], 20))
+    >>> bool(model.anomaly_proba(Measurements([[2.0] * 5], 0.1))[0] > 0.5)
+    True
+    """
 
     fraction: float = 0.01
     log_height: float = np.nan

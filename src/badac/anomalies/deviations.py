@@ -61,6 +61,12 @@ class Deviations:
         After `fit` on objects with a common grid: the known classes as the hypotheses see them.
     points : AtPoints or None
         After `fit` on objects with points of their own: the same at any points.
+
+    Examples
+    --------
+    >>> from badac.anomalies import Bump, Deviations, SomethingElse
+    >>> Deviations(hypotheses=(SomethingElse(), Bump()), shares=(0.5, 0.5)).shares
+    (0.5, 0.5)
     """
 
     hypotheses: tuple[Hypothesis, ...] = (SomethingElse(), Bump(), SmoothDeviation())

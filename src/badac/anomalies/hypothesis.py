@@ -53,6 +53,13 @@ class Scales:
         Of the known classes' true values around that level, averaged over the points.
     centre, scale : (m,)
         Mean and standard deviation of each point over all training objects, noise included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.anomalies import Scales
+    >>> Scales(np.linspace(0, 1, 3), level=0.0, variance=1.0, centre=np.zeros(3), scale=np.ones(3)).variance
+    1.0
     """
 
     where: FloatArray | None
@@ -97,6 +104,15 @@ class ShapeOnClass:
         Prior standard deviation of the height, in units of the error with which it would be measured.
     components : int
         Number of components of the class's mixture that are tried per object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.anomalies import ShapeOnClass
+    >>> def one_step(at):
+    ...     return (at > 0.5).astype(float)[None, :]
+    >>> ShapeOnClass(one_step).shapes(np.array([0.0, 1.0]))
+    array([[0., 1.]])
     """
 
     shapes: Callable[[FloatArray], FloatArray]
@@ -128,6 +144,12 @@ class ProcessOnClass:
         Families of curves, all their alternatives equally likely; none for an independent deviation of each point.
     amplitudes : tuple of float
         In units of the object's noise (and the class's psi) at a point.
+
+    Examples
+    --------
+    >>> from badac.anomalies import ProcessOnClass, SmoothCurves
+    >>> ProcessOnClass((SmoothCurves((0.1, 0.3)),), amplitudes=(0.5, 1.0)).amplitudes
+    (0.5, 1.0)
     """
 
     curves: tuple[RandomCurves, ...]
@@ -148,6 +170,12 @@ class ProcessAlone:
         Families of curves, all their alternatives equally likely; none for independent values.
     amplitudes : tuple of float
         In units of the known classes' own scale; for independent values, of each feature's standard deviation.
+
+    Examples
+    --------
+    >>> from badac.anomalies import ProcessAlone, SmoothCurves
+    >>> ProcessAlone((SmoothCurves((0.1, 0.3)),)).amplitudes
+    (0.7,)
     """
 
     curves: tuple[RandomCurves, ...]
@@ -163,7 +191,14 @@ Addition = ShapeOnClass | ProcessOnClass | ProcessAlone
 
 @runtime_checkable
 class Hypothesis(Protocol):
-    """One way of being an anomaly. `badac.explain` calls it by the name of its class, in words."""
+    """One way of being an anomaly. `badac.explain` calls it by the name of its class, in words.
+
+    Examples
+    --------
+    >>> from badac.anomalies import Bump, Hypothesis
+    >>> isinstance(Bump(), Hypothesis)
+    True
+    """
 
     def adds(self, scales: Scales) -> Addition:
         """Declare what is added; `Scales.coordinates` refuses features without an order where it needs one."""

@@ -32,6 +32,20 @@ class Known:
         Their log priors.
     anomaly_prior : float
         Prior probability that an object belongs to none of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.anomalies import Known, TopHat
+    >>> from badac.classes import Template, TrainingScales
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> objects = Measurements(0.1 * rng.standard_normal((20, 5)), 0.1)
+    >>> one = Template().fit(objects, Gaussian(), rng)
+    >>> known = Known(objects, np.zeros(20, dtype=int), (one,), np.zeros(1), 0.01, Gaussian(), TrainingScales.of(objects))
+    >>> TopHat().fit(known, rng).log_evidence(objects[:2], one.log_evidence(objects[:2])).shape
+    (2,)
     """
 
     training: Measurements
@@ -45,7 +59,14 @@ class Known:
 
 @runtime_checkable
 class AnomalyModel(Protocol):
-    """A density over objects that belong to no known class."""
+    """A density over objects that belong to no known class.
+
+    Examples
+    --------
+    >>> from badac.anomalies import AnomalyModel, TopHat
+    >>> isinstance(TopHat(), AnomalyModel)
+    True
+    """
 
     def fit(self, known: Known, rng: np.random.Generator) -> Self:
         """Return a copy that knows what the known classes are."""

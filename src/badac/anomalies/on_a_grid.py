@@ -75,6 +75,17 @@ class OnGrid:
         Populations of rare members (`badac.anomalies.rare`), and the log priors of belonging to them.
     unseen : tuple of Unseen
         Members unlike all that were seen (`badac.anomalies.unseen`); none for features without an order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.linspace(0, 1, 15)
+    >>> curves = Measurements(np.sin(3 * x) + 0.1 * rng.standard_normal((40, 15)), 0.1, at=x)
+    >>> model = BADACClassifier("population", random_state=0).fit(curves, np.repeat([0, 1], 20))
+    >>> type(model.anomaly_model_.evaluator).__name__
+    'OnGrid'
     """
 
     classes: tuple[ClassSummary, ...]

@@ -25,6 +25,18 @@ class Seen:
         (k, m), the anomalies seen before.
     model : ClassModel
         How they are turned into a density; the exact instances by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> from badac.anomalies import Seen
+    >>> rng = np.random.default_rng(0)
+    >>> known = Measurements(0.1 * rng.standard_normal((40, 5)), 0.1)
+    >>> glitches = Measurements([[0.0, 0.0, 3.0, 0.0, 0.0], [0.0, 0.1, 2.9, 0.0, 0.0]], 0.1)
+    >>> model = BADACClassifier("template", anomaly=Seen(glitches), random_state=0).fit(known, np.repeat([0, 1], 20))
+    >>> bool(model.anomaly_proba(Measurements([[0.0, 0.0, 3.1, 0.0, 0.0]], 0.1))[0] > 0.5)
+    True
     """
 
     examples: Measurements

@@ -149,7 +149,14 @@ class SharedProducts(Protocol):
 
 @dataclass(frozen=True)
 class SmoothCurves:
-    """Gaussian processes with squared-exponential kernels of these lengths, in units of the range."""
+    """Gaussian processes with squared-exponential kernels of these lengths, in units of the range.
+
+    Examples
+    --------
+    >>> from badac.anomalies import SmoothCurves
+    >>> SmoothCurves((0.05, 0.3)).lengths
+    (0.05, 0.3)
+    """
 
     lengths: tuple[float, ...]
 
@@ -180,6 +187,15 @@ class KernelCurves:
     ----------
     kernel : callable
         The covariance of the curve at coordinates x and x', arrays that broadcast; 1 where they are the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.anomalies import KernelCurves
+    >>> def rough(a, b):
+    ...     return np.exp(-np.abs(a - b) / 0.1)
+    >>> float(KernelCurves(rough).kernel(0.0, 0.0))
+    1.0
     """
 
     kernel: Callable[[FloatArray, FloatArray], FloatArray]

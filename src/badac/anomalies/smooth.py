@@ -27,6 +27,12 @@ class SmoothDeviation:
         In units of the range of the coordinates.
     amplitudes : tuple of float
         In units of the object's noise (and the class's psi) at a point.
+
+    Examples
+    --------
+    >>> from badac.anomalies import SmoothDeviation
+    >>> SmoothDeviation(lengths=(0.2,)).lengths
+    (0.2,)
     """
 
     lengths: tuple[float, ...] = (0.05, 0.3)

@@ -29,6 +29,12 @@ class SomethingElse:
         In units of the range of the coordinates.
     amplitudes : tuple of float
         In units of the known classes' own scale. For features without an order, of each feature's standard deviation.
+
+    Examples
+    --------
+    >>> from badac.anomalies import SomethingElse
+    >>> SomethingElse().lengths
+    (0.05, 0.15, 0.4)
     """
 
     lengths: tuple[float, ...] = (0.05, 0.15, 0.4)

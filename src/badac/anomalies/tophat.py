@@ -26,7 +26,19 @@ _SOFTEST_EDGE = 1e-3
 @registered("anomaly", "tophat", holds={"times": "> 0", "lower": "may be nan", "upper": "may be nan"})
 @dataclass(frozen=True)
 class TopHat:
-    """A box of `times` the observed range, centred on it."""
+    """A box of `times` the observed range, centred on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> rng = np.random.default_rng(0)
+    >>> known = Measurements(0.1 * rng.standard_normal((40, 5)), 0.1)
+    >>> model = BADACClassifier("template", anomaly="tophat", random_state=0).fit(known, np.repeat([0, 1], 20))
+    >>> normal, strange = model.anomaly_score(Measurements([[0.0] * 5, [2.0] * 5], 0.1))
+    >>> bool(strange > normal)
+    True
+    """
 
     times: float = 2.0
     lower: float = np.nan

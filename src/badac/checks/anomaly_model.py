@@ -48,6 +48,21 @@ def check_anomaly_model(
     -------
     tuple of str
         Names of the laws that were checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.anomalies import Known, TopHat
+    >>> from badac.checks import check_anomaly_model
+    >>> from badac.classes import Template, TrainingScales
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> objects = Measurements(0.1 * rng.standard_normal((20, 5)), 0.1)
+    >>> one = Template().fit(objects, Gaussian(), rng)
+    >>> known = Known(objects, np.zeros(20, dtype=int), (one,), np.zeros(1), 0.01, Gaussian(), TrainingScales.of(objects))
+    >>> len(check_anomaly_model(TopHat(), known, objects[:4], rng)) > 2
+    True
     """
     tolerance = lenient.get("tolerance", 1e-6)
     seed = int(rng.integers(2**31))

@@ -56,6 +56,18 @@ def check_class_model(
     -------
     tuple of str
         Names of the laws that were checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.checks import check_class_model
+    >>> from badac.classes import Template
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> objects = Measurements(0.1 * rng.standard_normal((20, 3)), 0.1)
+    >>> len(check_class_model(Template(), objects, objects[:4], Gaussian(), rng)) > 2
+    True
     """
     tolerance = lenient.get("tolerance", 1e-6)
     seed = int(rng.integers(2**31))

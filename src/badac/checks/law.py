@@ -18,7 +18,14 @@ _NODES = 3001
 
 
 class LawBroken(AssertionError):
-    """A model does not keep a law of its protocol."""
+    """A model does not keep a law of its protocol.
+
+    Examples
+    --------
+    >>> from badac.checks import LawBroken
+    >>> issubclass(LawBroken, Exception)
+    True
+    """
 
 
 class Leniency(TypedDict, total=False):

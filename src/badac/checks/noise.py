@@ -76,6 +76,16 @@ def check_noise(
     -------
     tuple of str
         Names of the laws that were checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.checks import check_noise
+    >>> from badac.noise import Student
+    >>> like = Measurements(np.zeros((6, 3)), sigma=[0.1, 0.2, 0.3])
+    >>> "symmetry" in check_noise(Student(4.0), like, truth_range=(-1, 1), rng=np.random.default_rng(0))
+    True
     """
     tolerance, tail = lenient.get("tolerance", 1e-3), lenient.get("tail", 1000.0)
     low, high = truth_range

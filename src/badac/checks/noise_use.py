@@ -57,6 +57,18 @@ def check_noise_use(
     members, objects : Measurements
         (k, m) and (n, m).
     noise : Noise
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.checks import check_noise_use
+    >>> from badac.classes import Instances
+    >>> from badac.noise import Student
+    >>> rng = np.random.default_rng(0)
+    >>> members = Measurements(0.1 * rng.standard_normal((8, 3)), 0.1)
+    >>> objects = Measurements(0.1 * rng.standard_normal((3, 3)), 0.1)
+    >>> check_noise_use(lambda curves, noise: Instances().fit(curves, noise, rng), members, objects, Student(4.0))
     """
     fitted = fit(members, noise)
     kind = kind_of(noise)

@@ -72,6 +72,19 @@ class Auto:
         What was tried, the chosen one first.
     alternatives : tuple of (str, ClassModel)
         The fitted models that the other classes may have too, by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import Auto
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.linspace(0, 1, 12)
+    >>> members = Measurements(rng.normal(1, 0.5, (30, 1)) * x + 0.1 * rng.standard_normal((30, 12)), 0.1)
+    >>> model = Auto().fit(members, Gaussian(), rng)
+    >>> sorted(one.name for one in model.report)
+    ['instances', 'population', 'template']
     """
 
     left_to_data: ClassVar[bool] = True

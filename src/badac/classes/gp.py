@@ -85,6 +85,19 @@ class GaussianProcess:
         Log evidence of each member under the class learned from the others.
     noise : Noise
         Of the objects: a factor on their error bars.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import GaussianProcess
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> at = rng.uniform(0, 6, (20, 10))
+    >>> members = Measurements(np.sin(at) + 0.1 * rng.standard_normal(at.shape), 0.1, at=at)
+    >>> model = GaussianProcess(rank=0, tails=False).fit(members, Gaussian(), rng)
+    >>> model.log_evidence(members[:2]).shape
+    (2,)
     """
 
     takes_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.GAUSSIAN})

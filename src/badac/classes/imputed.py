@@ -39,6 +39,19 @@ class Imputed:
     ----------
     completed : tuple of Instances
         After `fit`: one per draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import Imputed
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> values = 0.1 * rng.standard_normal((10, 4))
+    >>> values[0, 2] = np.nan
+    >>> model = Imputed(n_draws=5).fit(Measurements(values, 0.1), Gaussian(), rng)
+    >>> bool(np.isfinite(model.log_evidence(Measurements([[0.0] * 4], 0.1)))[0])
+    True
     """
 
     takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE - {NoiseKind.COVARIANCE}

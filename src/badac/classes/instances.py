@@ -48,6 +48,18 @@ class Instances:
         included in sigma.
     width : (m,)
         After `fit`: sigma_star at each point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import Instances
+    >>> from badac.noise import Gaussian
+    >>> members = Measurements([[0.0, 1.0], [0.1, 0.9]], 0.1)
+    >>> model = Instances().fit(members, Gaussian(), np.random.default_rng(0))
+    >>> near, far = model.log_evidence(Measurements([[0.0, 1.0], [1.0, 0.0]], 0.1))
+    >>> bool(near > far)
+    True
     """
 
     takes_noise: ClassVar[frozenset[NoiseKind]] = ANY_NOISE

@@ -77,6 +77,19 @@ class IrregularPopulation:
     member_evidence : (k,)
     noise : Noise
         Of the objects: a factor on their error bars.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import IrregularPopulation
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> at = rng.uniform(0, 6, (30, 12))
+    >>> members = Measurements(rng.normal(1, 0.2, (30, 1)) * np.sin(at) + 0.1 * rng.standard_normal(at.shape), 0.1, at=at)
+    >>> model = IrregularPopulation(rank=1).fit(members, Gaussian(), rng)
+    >>> model.log_evidence(members[:2]).shape
+    (2,)
     """
 
     takes_noise: ClassVar[frozenset[NoiseKind]] = frozenset({NoiseKind.GAUSSIAN})

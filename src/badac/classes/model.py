@@ -91,7 +91,14 @@ def is_exact(model: object) -> bool:
 
 @runtime_checkable
 class ClassModel(Protocol):
-    """A class of objects, as a density over noisy objects."""
+    """A class of objects, as a density over noisy objects.
+
+    Examples
+    --------
+    >>> from badac.classes import ClassModel, Template
+    >>> isinstance(Template(), ClassModel)
+    True
+    """
 
     def fit(
         self,

@@ -32,6 +32,12 @@ class Candidate:
     chosen : bool
     why : str
         In words.
+
+    Examples
+    --------
+    >>> from badac.classes import Candidate
+    >>> Candidate("template", 1.2, -0.4, 0.1, False, "left-out members lose 0.40 +- 0.10 nats").chosen
+    False
     """
 
     name: str
@@ -53,6 +59,16 @@ class ClassReport:
         Names of the classes.
     candidates : tuple of tuples of Candidate
         For each class what was tried, the chosen one first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> rng = np.random.default_rng(0)
+    >>> curves = Measurements(0.1 * rng.standard_normal((40, 12)), 0.1)
+    >>> model = BADACClassifier(anomaly="tophat", random_state=0).fit(curves, np.repeat(["a", "b"], 20))
+    >>> model.class_report_.labels
+    ('a', 'b')
     """
 
     labels: tuple[Any, ...]

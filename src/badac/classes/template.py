@@ -53,6 +53,17 @@ class Template:
         After `fit`: the template, its standard error and the intra-class standard deviation.
     member_evidence : (k,)
         Log evidence of each member under the template of the others, sigma_* as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import Template
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> members = Measurements(np.linspace(0, 1, 5) + 0.1 * rng.standard_normal((50, 5)), 0.1)
+    >>> bool(np.allclose(Template().fit(members, Gaussian(), rng).mean, np.linspace(0, 1, 5), atol=0.06))
+    True
     """
 
     takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE

@@ -64,6 +64,12 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     What is started here listens on this machine alone (127.0.0.1), the dashboard too, and speaks TLS with a certificate that is
     made for this run, so that other users of the machine cannot send it work. That needs the package ``cryptography``, which
     the extra ``scale`` brings; without it the ports are open to them (`is_private`).
+
+    Examples
+    --------
+    >>> from badac.dask import cluster
+    >>> with cluster(workers=2) as client:  # doctest: +SKIP
+    ...     client.dashboard_link
     """
     try:
         import distributed
@@ -141,6 +147,13 @@ def rank_files(
     -------
     Found
         As `badac.job.rank_file` returns it, of the ``n_ranked`` strangest objects.
+
+    Examples
+    --------
+    >>> import badac
+    >>> from badac.dask import cluster, rank_files
+    >>> with cluster(workers=8) as client:  # doctest: +SKIP
+    ...     rank_files(badac.load("model.badac"), "survey/", "results", client)
     """
     layout, fdr = options.layout or layout_of(model), options.fdr
     start = perf_counter()

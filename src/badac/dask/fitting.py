@@ -100,6 +100,20 @@ def fit(
     -------
     Delayed
         Of a fitted BADACClassifier. Its ``training_`` are the members drawn, at most 20,000 of each class.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from badac import BADACClassifier
+    >>> from badac.dask import fit
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({f"y{j}": np.repeat([0.0, 1.0], 60) + 0.1 * rng.standard_normal(120) for j in range(3)})
+    >>> frame = frame.assign(**{f"y{j}_err": 0.1 for j in range(3)}, kind=np.repeat(["a", "b"], 60))
+    >>> fitted = fit(BADACClassifier("population", random_state=0), dd.from_pandas(frame, npartitions=2), "kind")
+    >>> fitted.compute(scheduler="sync").classes_.tolist()
+    ['a', 'b']
     """
     population = _population(model)
     columns = _columns(X, label, features)

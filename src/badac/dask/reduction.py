@@ -46,6 +46,15 @@ def strangest(table: Any, n: int) -> Any:
     table : dask DataFrame
         With a column ``score``.
     n : int
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from badac.dask import strangest
+    >>> verdicts = dd.from_pandas(pd.DataFrame({"score": [0.1, 5.0, 0.3, 7.0]}), npartitions=2)
+    >>> strangest(verdicts, 2).compute(scheduler="sync").index.tolist()
+    [3, 1]
     """
     import dask.dataframe
 
@@ -63,12 +72,31 @@ def cut_off(table: Any, fdr: float) -> Any:
     table : dask DataFrame
         With a column ``pvalue``.
     fdr : float in (0, 1)
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from badac.dask import cut_off
+    >>> frame = pd.DataFrame({"pvalue": [0.8, 0.001, 0.5, 0.0001]})
+    >>> cut_off(dd.from_pandas(frame, npartitions=2), 0.1).compute(scheduler="sync")
+    0.001
     """
     return delayed(Tally.cut_off, pure=True)(tally(table, fdr), fdr)
 
 
 def tally(table: Any, fdr: float) -> Any:
-    """Return the `Tally` of all partitions, lazily."""
+    """Return the `Tally` of all partitions, lazily.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from badac.dask import tally
+    >>> frame = pd.DataFrame({"pvalue": [0.8, 0.001, 0.5, 0.0001]})
+    >>> tally(dd.from_pandas(frame, npartitions=2), 0.1).compute(scheduler="sync").n
+    4
+    """
     if "pvalue" not in table.columns:
         raise ValueError(
             "the table has no p-values: make it with verdicts(X, pvalues=True). Columns: "
@@ -83,7 +111,17 @@ def tally(table: Any, fdr: float) -> Any:
 
 
 def discoveries(table: Any, fdr: float) -> Any:
-    """Return the objects of which on average at most the share `fdr` is normal, strangest first, as a lazy frame."""
+    """Return the objects of which on average at most the share `fdr` is normal, strangest first, as a lazy frame.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from badac.dask import discoveries
+    >>> frame = pd.DataFrame({"score": [0.1, 5.0, 0.3, 7.0], "pvalue": [0.8, 0.001, 0.5, 0.0001]})
+    >>> discoveries(dd.from_pandas(frame, npartitions=2), 0.1).compute(scheduler="sync").index.tolist()
+    [3, 1]
+    """
     import dask.dataframe
 
     last = cut_off(table, fdr)
@@ -106,6 +144,15 @@ class Tally:
         All objects.
     pvalue, count : (u,)
         The different p-values up to the wanted share, rising, and how many objects have each.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from badac.dask import tally
+    >>> frame = pd.DataFrame({"pvalue": [0.8, 0.001, 0.5, 0.0001]})
+    >>> tally(dd.from_pandas(frame, npartitions=2), 0.1).compute(scheduler="sync").cut_off(0.1)
+    0.001
     """
 
     n: int

@@ -47,6 +47,16 @@ class Catalogue:
     read_as : dict
         What was said about the table and done to it, as plain values: form, columns, pair, missing, errors, preparation. With
         features, bands and units it makes a `badac.data.layout.Layout`, by which new tables are read alike.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from badac.data import from_table
+    >>> found = from_table(pd.DataFrame({"g": [17.1, 18.0], "g_err": [0.1, 0.2], "kind": ["a", "b"]}))
+    >>> found.objects
+    Measurements(2 objects x 1 points, with sigma)
+    >>> found.features
+    ('g',)
     """
 
     objects: Measurements

@@ -95,6 +95,17 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
     text : sequence of str
         Columns of a text file that are names rather than numbers, whatever they look like; the usual names of an identifier are
         known.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from badac.data import read_frame
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pd.DataFrame({"g": [17.1], "g_err": [0.1]}).to_csv(Path(folder) / "stars.csv", sep=";", decimal=",", index=False)
+    ...     read_frame(Path(folder) / "stars.csv")["g"].tolist()  # semicolons and decimal commas are recognised
+    [17.1]
     """
     kind = kind_of(path)
     pandas = needs("pandas", f"Reading {path}")

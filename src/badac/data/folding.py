@@ -24,6 +24,13 @@ def fold(objects: Measurements, period: Any, epoch: Any = 0.0) -> Measurements:
         Positive, in the unit of `at`.
     epoch : scalar or (n,) array-like
         Time of phase 0.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.data import fold
+    >>> fold(Measurements([[1.0, 2.0, 3.0]], 0.1, at=[[0.5, 2.75, 4.25]]), period=2.0).at
+    array([[0.25 , 0.375, 0.125]])
     """
     if objects.at is None:
         raise ValueError("folding needs the times of the points: give the objects `at`.")
@@ -71,6 +78,14 @@ def binned(objects: Measurements, edges: Any) -> Measurements:
     -------
     Measurements
         (n, k) at the middles of the bins; sigma is that of the weighted mean, scatter inside the bin not included.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.data import binned
+    >>> curve = Measurements([[1.0, 3.0, 5.0]], 0.1, at=[[0.1, 0.2, 0.8]])
+    >>> binned(curve, [0.0, 0.5, 1.0]).values
+    array([[2., 5.]])
     """
     limits = as_real(edges, "edges")
     objects.refuse_counts()

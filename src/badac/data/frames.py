@@ -24,6 +24,13 @@ def as_frame(table: Any) -> Any:
     ----------
     table : DataFrame of pandas or polars, or of any library that narwhals or the Arrow interface knows; Arrow table; astropy
         ``Table`` or ``QTable``; xarray ``Dataset``; structured NumPy array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.data import as_frame
+    >>> as_frame(np.array([(1.0, 0.1)], dtype=[("g", float), ("g_err", float)])).columns.tolist()
+    ['g', 'g_err']
     """
     pandas = sys.modules.get("pandas")
     if isinstance(table, np.ndarray):

@@ -32,6 +32,13 @@ def hint(catalogue: Catalogue) -> str:
     ----------
     catalogue : Catalogue
         As it was read, neither folded nor aligned.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from badac.data import from_table, hint
+    >>> hint(from_table(pd.DataFrame({"g": [17.1, 18.0], "g_err": [0.1, 0.2]})))
+    ''
     """
     objects = catalogue.objects
     prepared = catalogue.axis.name in ("phase", "time from peak")

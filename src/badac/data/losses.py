@@ -23,7 +23,14 @@ def counted(count: int, what: str) -> str:
 
 @dataclass(frozen=True)
 class Loss:
-    """So many rows, objects or columns were left out for a reason."""
+    """So many rows, objects or columns were left out for a reason.
+
+    Examples
+    --------
+    >>> from badac.data import Loss, Losses
+    >>> print(Losses((Loss("rows", 2, "negative error", ("object 3",)),)))
+    2 rows left out: negative error (object 3)
+    """
 
     what: str
     count: int
@@ -39,7 +46,14 @@ class Loss:
 
 @dataclass(frozen=True)
 class Losses:
-    """What was left out, and what was kept but deserves a word (`notes`)."""
+    """What was left out, and what was kept but deserves a word (`notes`).
+
+    Examples
+    --------
+    >>> from badac.data import Losses
+    >>> print(Losses().and_note("times are taken as modified Julian days"))
+    times are taken as modified Julian days
+    """
 
     left_out: tuple[Loss, ...] = ()
     notes: tuple[str, ...] = ()

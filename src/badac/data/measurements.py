@@ -423,6 +423,13 @@ def concatenate(parts: Sequence[Measurements]) -> Measurements:
     """Put the objects of several `Measurements` with the same points one after the other.
 
     Objects with points of their own (`own_points`) may be padded to different lengths: the short ones are padded further.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.data import concatenate
+    >>> concatenate([Measurements([[1.0, 2.0]], 0.1), Measurements([[3.0, 4.0]], 0.2)])
+    Measurements(2 objects x 2 points, with sigma)
     """
     first = parts[0]
     if all(part.own_points for part in parts):

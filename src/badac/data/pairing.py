@@ -34,6 +34,12 @@ class Pair:
     """A value column, its error column (None: the value is exact) and what that holds (`badac.data.error_marks.KINDS`).
 
     Of the kind "absent" is a column that a model knows and a new table lacks.
+
+    Examples
+    --------
+    >>> from badac.data import Pair, pair_columns
+    >>> pair_columns(["u", "e_u"]).pairs == (Pair("u", "e_u"),)
+    True
     """
 
     value: str
@@ -63,6 +69,13 @@ class Pairing:
         Columns that look like errors of no column.
     ambiguous : tuple of str
         Sentences about columns that could belong together in more than one way.
+
+    Examples
+    --------
+    >>> from badac.data import pair_columns
+    >>> found = pair_columns(["name", "g", "g_err", "r", "r_ivar"])
+    >>> [(pair.value, pair.error, pair.kind) for pair in found.pairs]
+    [('g', 'g_err', 'sigma'), ('r', 'r_ivar', 'ivar')]
     """
 
     names: tuple[str, ...]

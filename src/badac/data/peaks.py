@@ -23,6 +23,13 @@ class Peaks:
         Standard deviation of the brightest point.
     time_sigma : (n,) or None
         Half the way to the neighbouring points: when the true peak was.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.data import find_peaks
+    >>> find_peaks(Measurements([[1.0, 5.0, 2.0]], 0.1, at=[[10.0, 11.0, 12.0]])).time
+    array([11.])
     """
 
     time: FloatArray
@@ -39,7 +46,16 @@ class Peaks:
 
 
 def find_peaks(objects: Measurements, band: int | None = None) -> Peaks:
-    """Find the largest value (fluxes, not magnitudes) in a band, among points of 3 sigma where there are any."""
+    """Find the largest value (fluxes, not magnitudes) in a band, among points of 3 sigma where there are any.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.data import find_peaks
+    >>> found = find_peaks(Measurements([[1.0, 5.0, 2.0]], 0.1, at=[[10.0, 11.0, 12.0]]))
+    >>> found.time, found.value
+    (array([11.]), array([5.]))
+    """
     if objects.at is None:
         raise ValueError("a peak needs the times of the points: give the objects `at`.")
     seen = objects.observed
@@ -78,6 +94,14 @@ def align_at_peak(
         Where to look for the peak; all bands by default.
     peaks : Peaks, optional
         Peaks known from elsewhere, instead of those that `find_peaks` finds.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.data import align_at_peak
+    >>> found = align_at_peak(Measurements([[1.0, 4.0, 2.0]], 0.1, at=[[10.0, 11.0, 13.0]]))
+    >>> found.at, found.values
+    (array([[-1.,  0.,  2.]]), array([[0.25, 1.  , 0.5 ]]))
     """
     found = find_peaks(objects, band) if peaks is None else peaks
     bad = ~np.isfinite(found.time) | (~(found.value > 0) if scale else np.zeros(len(found.time), dtype=bool))

@@ -36,6 +36,16 @@ class Periods:
         Share of the variance about each band's mean that the sinusoids explain.
     false_alarm
         About the probability that pure scatter would explain as much at any of the frequencies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.data import find_period
+    >>> at = np.sort(np.random.default_rng(0).uniform(0, 30, (1, 60)), axis=1)
+    >>> found = find_period(Measurements(np.sin(2 * np.pi * at / 2.5), 0.05, at=at))
+    >>> found.period.round(2)
+    array([2.5])
     """
 
     period: FloatArray

@@ -41,7 +41,15 @@ _RADIUS_ARCSEC = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Equatorial coordinates of objects in degrees, (n,) each; NaN where unknown."""
+    """Equatorial coordinates of objects in degrees, (n,) each; NaN where unknown.
+
+    Examples
+    --------
+    >>> from badac.data import Positions
+    >>> import numpy as np
+    >>> Positions(ra=np.array([10.68]), dec=np.array([41.27])).ra
+    array([10.68])
+    """
 
     ra: FloatArray
     dec: FloatArray

@@ -24,6 +24,13 @@ def units_in(table: Any) -> dict[str, str]:
     Parameters
     ----------
     table : DataFrame as `badac.data.frames.as_frame` makes it, or astropy table
+
+    Examples
+    --------
+    >>> from astropy.table import Table
+    >>> from badac.data import units_in
+    >>> units_in(Table({"flux": [1.0], "id": [7]}, units={"flux": "Jy"}))
+    {'flux': 'Jy'}
     """
     if hasattr(table, "colnames"):
         units = {name: getattr(table[name], "unit", None) for name in table.colnames}
@@ -93,6 +100,14 @@ def converted(table: Any, to: Mapping[str, str]) -> Any:
     ------
     ValueError
         If a unit does not convert, naming the column and both units.
+
+    Examples
+    --------
+    >>> from astropy.table import Table
+    >>> from badac.data import converted
+    >>> table = Table({"flux": [1.0], "flux_err": [0.1]}, units={"flux": "Jy", "flux_err": "Jy"})
+    >>> float(converted(table, {"flux": "mJy"})["flux"][0])
+    1000.0
     """
     from badac.data.frames import as_frame
 

@@ -60,6 +60,21 @@ def read(
     **options
         Passed on to `from_wide` or `from_long`; both take `pair`, `missing` and `errors`
         (`badac.data.conventions.Conventions`).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from badac.data import read
+    >>> stars = pd.DataFrame({"g": [17.1, 18.0], "g_err": [0.1, 0.2], "kind": ["a", "b"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stars.to_csv(Path(folder) / "stars.csv", index=False)
+    ...     found = read(Path(folder) / "stars.csv", label="kind")
+    >>> found.objects
+    Measurements(2 objects x 1 points, with sigma)
+    >>> found.label.tolist()
+    ['a', 'b']
     """
     given = dict(columns or {})
     if label is not None:
@@ -82,6 +97,14 @@ def from_table(
     It may be a DataFrame of pandas, polars or any library with a dataframe interface, an Arrow or astropy table, an xarray
     Dataset or a structured array. With `objects`, a table or file of one row per object, `columns` may be the list of those of
     its columns that count beside the points: ``from_table(points, objects=table, columns=["host_photoz"])``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from badac.data import from_table
+    >>> rows = pd.DataFrame({"oid": [1, 1, 2], "mjd": [0.0, 1.0, 0.5], "mag": [17.0, 17.1, 18.0], "magerr": [0.1, 0.1, 0.2]})
+    >>> from_table(rows).objects
+    Measurements(2 objects x 2 points, 1 missing, with sigma)
     """
     if objects is not None:
         if columns is None or isinstance(columns, Mapping):

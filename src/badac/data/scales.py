@@ -29,7 +29,15 @@ _ENOUGH = 1000
 
 @dataclass(frozen=True, eq=False)
 class ScaleSummary:
-    """Typical size and spread of each column, or of each band of light curves, (k,)."""
+    """Typical size and spread of each column, or of each band of light curves, (k,).
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.data import ScaleSummary
+    >>> ScaleSummary.of(Measurements([[1.0, 10.0], [3.0, 30.0], [2.0, 20.0]], 0.1), ("g", "r")).size
+    array([ 2., 20.])
+    """
 
     names: tuple[str, ...]
     size: FloatArray

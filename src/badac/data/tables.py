@@ -32,7 +32,17 @@ __all__ = [
 
 
 class TableWarning(UserWarning):
-    """Something in a table that its owner should know."""
+    """Something in a table that its owner should know.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from badac.data import TableWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", TableWarning)  # once you have read them
+    >>> issubclass(TableWarning, UserWarning)
+    True
+    """
 
 
 def has_error_columns(frame: Any, suffix: str = "_err") -> bool:
@@ -108,6 +118,13 @@ def from_astropy(table: Any, *, suffix: str = "_err", at: Any = None, **said: Un
 
     An error column is converted to the unit of its value column; one that has a unit where the other has none is an
     error.
+
+    Examples
+    --------
+    >>> from astropy.table import Table
+    >>> from badac.data import from_astropy
+    >>> from_astropy(Table({"g": [17.1, 18.0], "g_err": [0.1, 0.2]}))
+    Measurements(2 objects x 1 points, with sigma)
     """
     return from_frame(as_frame(table), suffix=suffix, at=at, **said)
 
@@ -131,7 +148,14 @@ def _pairing(names: Sequence[str], suffix: str, pair: Sequence[str]) -> Pairing:
 
 
 def refuse_without_errors(objects: Measurements) -> None:
-    """Raise a ValueError if all error bars of training objects (n, m) are missing: a model would be learned from nothing."""
+    """Raise a ValueError if all error bars of training objects (n, m) are missing: a model would be learned from nothing.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.data import refuse_without_errors
+    >>> refuse_without_errors(Measurements([[1.0, 2.0]], 0.1))  # has error bars: nothing happens
+    """
     if objects.has_errors and objects.values.size and not objects.observed.any():
         raise ValueError(
             "no value has a usable error bar, so nothing could be learned: all values or all errors are missing (NaN or "

@@ -159,6 +159,13 @@ def matched(
     ------
     ValueError
         If the table lacks more than a third of the features, naming them and near names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from badac.data import matched
+    >>> matched(pd.DataFrame({"r": [1.0], "r_err": [0.1], "g": [2.0], "g_err": [0.2]}), ["g", "r"]).objects.values
+    array([[2., 1.]])
     """
     return from_wide(table, columns={"label": None}, features=features, units=units, **said)
 

@@ -47,7 +47,21 @@ _SAME_POINT = 1e-6
 
 
 class MissingErrorsWarning(UserWarning):
-    """A model that was fitted with errors is asked about objects without."""
+    """A model that was fitted with errors is asked about objects without.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, MissingErrorsWarning
+    >>> X, y = np.eye(6), [0, 0, 0, 1, 1, 1]
+    >>> model = BADACClassifier("template", anomaly="tophat").fit(X, y, X_err=0.1)
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     _ = model.predict(X)
+    >>> any(issubclass(one.category, MissingErrorsWarning) for one in said)
+    True
+    """
 
 
 def to_measurements(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> Measurements:

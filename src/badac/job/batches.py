@@ -33,6 +33,19 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
         Of the training table.
     n_rows : int, optional
         Rows read at a time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from badac.job import batches, read_training
+    >>> stars = pd.DataFrame({"g": [17.1, 18.0, 17.5, 18.1], "g_err": 0.1, "class": ["a", "b", "a", "b"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "stars.csv"
+    ...     stars.to_csv(path, index=False)
+    ...     [len(batch.objects) for batch in batches(path, read_training(path).layout, n_rows=2)]
+    [2, 2]
     """
     rows = n_rows or (_LONG_ROWS if layout.form == "long" else _ROWS)
     named_by_hand = layout.columns.get("object")
@@ -69,7 +82,19 @@ def about_file(name: str) -> Iterator[None]:
 
 
 def rows_in(path: str | os.PathLike[str]) -> int:
-    """Return about how many rows a file has, without reading it: counted for Parquet, from the size for CSV, else 0."""
+    """Return about how many rows a file has, without reading it: counted for Parquet, from the size for CSV, else 0.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from badac.job import rows_in
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pd.DataFrame({"g": [1.0, 2.0, 3.0]}).to_parquet(Path(folder) / "stars.parquet")
+    ...     rows_in(Path(folder) / "stars.parquet")
+    3
+    """
     kind = kind_of(path)
     if kind == "parquet":
         import pyarrow.parquet

@@ -61,7 +61,19 @@ def reserved(path: Path, *, overwrite: bool = False) -> Iterator[Lock]:
 
 @contextmanager
 def output_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield a folder to write into, which becomes `path` when all went well and vanishes otherwise."""
+    """Yield a folder to write into, which becomes `path` when all went well and vanishes otherwise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from badac.job import output_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with output_folder(Path(folder) / "results") as results:
+    ...         _ = (results / "notes.txt").write_text("all went well")
+    ...     (Path(folder) / "results" / "notes.txt").read_text()
+    'all went well'
+    """
     with reserved(path, overwrite=overwrite) as lock:
         above = path.absolute().parent
         working = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_WORKING}", dir=above))

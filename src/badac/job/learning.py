@@ -49,6 +49,12 @@ class Settings:
         Of the cross-validation; 0 for none.
     diagnose : bool
         Whether to diagnose the noise.
+
+    Examples
+    --------
+    >>> from badac.job import Settings
+    >>> Settings(class_model="population", folds=0).model().class_model
+    'population'
     """
 
     class_model: str = "auto"
@@ -86,6 +92,23 @@ def learn(
         Threads.
     step : callable
         Shows what is under way.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from badac.job import Settings, learn, read_training
+    >>> rng = np.random.default_rng(0)
+    >>> g = np.repeat([17.0, 18.0], 20) + 0.1 * rng.standard_normal(40)
+    >>> table = pd.DataFrame({"g": g, "g_err": 0.1, "class": np.repeat(["a", "b"], 20)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table.to_csv(Path(folder) / "stars.csv", index=False)
+    ...     training = read_training(Path(folder) / "stars.csv")
+    >>> model = learn(training, Settings("template", folds=2, diagnose=False))
+    >>> model.classes_
+    array(['a', 'b'], dtype='<U1')
     """
     objects, labels = training.catalogue.objects, training.labels
     rng = np.random.default_rng(settings.seed)

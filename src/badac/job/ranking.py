@@ -58,6 +58,12 @@ class RankOptions:
         On a cluster: objects in the ranking, if there are more; the parts hold all of them.
     without : frozenset of str
         Names of objects that are judged, but neither ranked nor listed: somebody has explained them.
+
+    Examples
+    --------
+    >>> from badac.job import RankOptions
+    >>> RankOptions(fdr=0.05, n_shown=10).fdr
+    0.05
     """
 
     layout: Layout | None = None
@@ -111,6 +117,23 @@ class Found:
         How the objects differ from the training's.
     n_without : int
         Objects that were left out of the ranking, since somebody has explained them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from badac.job import Settings, learn, rank_file, read_training
+    >>> rng = np.random.default_rng(0)
+    >>> g = np.repeat([17.0, 18.0], 20) + 0.1 * rng.standard_normal(40)
+    >>> table = pd.DataFrame({"g": g, "g_err": 0.1, "class": np.repeat(["a", "b"], 20)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "stars.csv"
+    ...     table.to_csv(path, index=False)
+    ...     found = rank_file(learn(read_training(path), Settings("template", folds=2, diagnose=False)), path)
+    >>> found.n_objects
+    40
     """
 
     model: BADACClassifier
@@ -213,6 +236,19 @@ def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
 
     Probabilities of the classes are kept in single precision: there may be a hundred million of them. Without an anomaly class
     its probability is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from badac import BADACClassifier
+    >>> from badac.data import from_table
+    >>> from badac.job import score_batch
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"g": np.repeat([17.0, 18.0], 20) + 0.1 * rng.standard_normal(40), "g_err": 0.1})
+    >>> model = BADACClassifier("template", random_state=0).fit(table, np.repeat(["a", "b"], 20))
+    >>> len(score_batch(model, from_table(table[:3])))
+    3
     """
     # What is out of the training's reach is said once for the whole file.
     found = model.judge(batch.objects, pvalues=True, warn=False).verdicts(WITH_PVALUES)
@@ -257,7 +293,22 @@ def refuse_unmeasured(source: str, n: int, n_measured: int, notes: Iterable[str]
 
 
 def merge(parts: Sequence[Verdicts]) -> Ranking:
-    """Put the verdicts of all batches together, strangest first; ties keep the order of the file."""
+    """Put the verdicts of all batches together, strangest first; ties keep the order of the file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from badac import BADACClassifier
+    >>> from badac.data import from_table
+    >>> from badac.job import merge, score_batch
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"g": np.repeat([17.0, 18.0], 20) + 0.1 * rng.standard_normal(40), "g_err": 0.1})
+    >>> model = BADACClassifier("template", random_state=0).fit(table, np.repeat(["a", "b"], 20))
+    >>> odd = pd.DataFrame({"g": [17.0, 25.0], "g_err": 0.1})
+    >>> merge([score_batch(model, from_table(table[:3])), score_batch(model, from_table(odd))]).objects[0]
+    np.int64(4)
+    """
     return Ranking.of(Verdicts.together(parts))
 
 
@@ -302,6 +353,25 @@ def rank_file(
         Told the number of objects judged after every batch.
     say : callable
         Told what deserves a word (columns that are missing, other units) before the objects are judged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from badac.job import Settings, learn, rank_file, read_training
+    >>> rng = np.random.default_rng(0)
+    >>> g = np.repeat([17.0, 18.0], 20) + 0.1 * rng.standard_normal(40)
+    >>> table = pd.DataFrame({"g": g, "g_err": 0.1, "class": np.repeat(["a", "b"], 20)})
+    >>> table.loc[7, "g"] = 25.0
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "stars.csv"
+    ...     table.drop(index=7).to_csv(path, index=False)
+    ...     model = learn(read_training(path), Settings("template", folds=2, diagnose=False))
+    ...     table.to_csv(path, index=False)
+    ...     int(rank_file(model, path).ranking.objects[0])
+    7
     """
     layout = options.layout or layout_of(model)
     start = perf_counter()

@@ -160,6 +160,22 @@ class Record:
         Why one of the two above is missing.
     members : (n,) uint64
         Hashes of the names of the training objects, sorted (`badac.job.seen_before`); empty if they had none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from badac.job import Record, Settings, learn, read_training
+    >>> rng = np.random.default_rng(0)
+    >>> g = np.repeat([17.0, 18.0], 20) + 0.1 * rng.standard_normal(40)
+    >>> table = pd.DataFrame({"g": g, "g_err": 0.1, "class": np.repeat(["a", "b"], 20)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table.to_csv(Path(folder) / "stars.csv", index=False)
+    ...     training = read_training(Path(folder) / "stars.csv")
+    >>> Record.of(learn(training, Settings("template", folds=2, diagnose=False))).counts
+    {'a': 20, 'b': 20}
     """
 
     layout: Layout

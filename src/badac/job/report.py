@@ -36,7 +36,26 @@ _MOST_ROWS = 30
 
 
 def report_page(found: Found, *, file: str = "ranking.parquet") -> Page:
-    """Return the page; `file` is the name of the ranking beside it."""
+    """Return the page; `file` is the name of the ranking beside it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from badac.job import RankOptions, Settings, learn, rank_file, read_training, report_page
+    >>> rng = np.random.default_rng(0)
+    >>> g = np.repeat([17.0, 18.0], 20) + 0.1 * rng.standard_normal(40)
+    >>> table = pd.DataFrame({"g": g, "g_err": 0.1, "class": np.repeat(["a", "b"], 20)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "stars.csv"
+    ...     table.to_csv(path, index=False)
+    ...     model = learn(read_training(path), Settings("template", folds=2, diagnose=False))
+    ...     found = rank_file(model, path, RankOptions(n_shown=1))
+    >>> type(report_page(found)).__name__
+    'Page'
+    """
     record = Record.of(found.model)
     page = Page(f"What is new in {found.source}?")
     page.paragraph(headline(found), kind="lead")
@@ -76,6 +95,26 @@ def write_results(
     -------
     list of str
         What is to be said about the files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from badac.job import RankOptions, Settings, learn, output_folder, rank_file, read_training, write_results
+    >>> rng = np.random.default_rng(0)
+    >>> g = np.repeat([17.0, 18.0], 20) + 0.1 * rng.standard_normal(40)
+    >>> table = pd.DataFrame({"g": g, "g_err": 0.1, "class": np.repeat(["a", "b"], 20)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "stars.csv"
+    ...     table.to_csv(path, index=False)
+    ...     model = learn(read_training(path), Settings("template", folds=2, diagnose=False))
+    ...     found = rank_file(model, path, RankOptions(n_shown=1))
+    ...     with output_folder(Path(folder) / "results") as results:
+    ...         _ = write_results(found, results, "csv")
+    ...     sorted(one.name for one in (Path(folder) / "results").iterdir())
+    ['ranking.csv', 'report.html', 'summary.json']
     """
     file = f"ranking.{form}"
     notes = write_ranking(found, folder / file)

@@ -31,6 +31,12 @@ class TableOptions:
         Pairs, missing values, what the errors hold.
     preparation : Preparation
         What is done to light curves.
+
+    Examples
+    --------
+    >>> from badac.job import TableOptions
+    >>> TableOptions(label="kind", columns={"time": "hjd"}).label
+    'kind'
     """
 
     label: str | None = None

@@ -45,6 +45,19 @@ class Training:
         Name of the file.
     hint : str
         A sentence where light curves look periodic or transient and nothing was said about it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from badac.job import read_training
+    >>> stars = pd.DataFrame({"g": [17.1, 18.0, 17.2, 18.1], "g_err": 0.1, "class": ["a", "b", "a", "b"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stars.to_csv(Path(folder) / "stars.csv", index=False)
+    ...     training = read_training(Path(folder) / "stars.csv")
+    >>> training.counts
+    {'a': 2, 'b': 2}
     """
 
     catalogue: Catalogue
@@ -95,6 +108,18 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
         Any file that `badac.data.read` takes.
     options : TableOptions
         What is said about it: labels, columns, errors, preparation.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from badac.job import TableOptions, read_training
+    >>> stars = pd.DataFrame({"g": [17.1, 18.0, 17.2, 18.1], "g_err": 0.1, "class": ["a", "b", "a", "b"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stars.to_csv(Path(folder) / "stars.csv", index=False)
+    ...     read_training(Path(folder) / "stars.csv", TableOptions(label="class")).catalogue.objects
+    Measurements(4 objects x 1 points, with sigma)
     """
     source = Path(path).name
     named = [name for role, name in options.columns.items() if role == "object"]

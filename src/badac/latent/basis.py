@@ -45,6 +45,12 @@ class Basis:
     length, period : float
         Of the kernel; a finite period makes every feature periodic.
     n_bands : int
+
+    Examples
+    --------
+    >>> from badac.latent import Basis
+    >>> Basis.over(0.0, 1.0, n_knots=5).size
+    6
     """
 
     knots: FloatArray

@@ -49,6 +49,19 @@ class ClassSummary:
         Of the latent positions (r,).
     noise : Noise
         Of the objects that are compared with the class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.anomalies import ClassSummary
+    >>> from badac.latent import Factor, Mixture
+    >>> from badac.noise import Gaussian
+    >>> factor = Factor(np.zeros(3), np.ones((3, 1)), np.full(3, 0.01))
+    >>> summary = ClassSummary(factor, Mixture.standard(1), Gaussian())
+    >>> near, far = summary.log_evidence(factor.project(Measurements([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0]], 0.1)))
+    >>> bool(near > far)
+    True
     """
 
     factor: Factor
@@ -174,7 +187,18 @@ class ObjectsUnderClass:
 
 
 def reconstruct(objects: Measurements, factor: Factor, density: LatentDensity) -> Measurements:
-    """Return the posterior mean and standard deviation of the objects' true values (n, m) as measurements."""
+    """Return the posterior mean and standard deviation of the objects' true values (n, m) as measurements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.latent import Factor, Mixture, reconstruct
+    >>> factor = Factor(np.zeros(3), np.ones((3, 1)), np.full(3, 1e-6))
+    >>> found = reconstruct(Measurements([[1.0, 1.0, np.nan]], 0.1), factor, Mixture.standard(1))
+    >>> found.values.round(2)  # the missing point is where the others put it
+    array([[1., 1., 1.]])
+    """
     values, sigma = np.empty(objects.shape), np.empty(objects.shape)
     outer = products(factor.factors) * np.where(np.equal(*np.triu_indices(factor.rank)), 1.0, 2.0)
     rows, columns = np.triu_indices(factor.rank)

@@ -24,6 +24,14 @@ class LatentDensity(Protocol):
     ----------
     of_members : bool
         Whether it has a component for every member, so that whoever visits all of them wants a smaller one.
+
+    Examples
+    --------
+    >>> from badac.latent import LatentDensity, Mixture
+    >>> def dimensions(density: LatentDensity) -> int:
+    ...     return density.moments()[0].size
+    >>> dimensions(Mixture.standard(2))
+    2
     """
 
     of_members: ClassVar[bool]

@@ -35,7 +35,17 @@ _FLOOR = 1e-10
 @registered("part", holds={"mean": "(m,)", "factors": "(m, r)", "psi": "(m,) >= 0"})
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A Gaussian population: mean (m,), factors (m, r), intra-class variance psi (m,)."""
+    """A Gaussian population: mean (m,), factors (m, r), intra-class variance psi (m,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.latent import Factor
+    >>> factor = Factor(mean=np.zeros(3), factors=np.ones((3, 1)), psi=np.full(3, 0.01))
+    >>> factor.project(Measurements([[1.0, 1.0, np.nan]], 0.1)).position.round(2)
+    array([[0.99]])
+    """
 
     mean: FloatArray
     factors: FloatArray
@@ -225,6 +235,19 @@ def expectation_maximisation(
     -------
     Factor
         The best of the visited factor models by the members' evidence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import TrainingScales
+    >>> from badac.latent import Factor, expectation_maximisation
+    >>> rng = np.random.default_rng(0)
+    >>> members = Measurements(rng.normal(size=(80, 1)) * np.ones(6) + 0.1 * rng.standard_normal((80, 6)), 0.1)
+    >>> start = Factor(np.zeros(6), np.full((6, 1), 0.5), np.full(6, 0.1))
+    >>> found = expectation_maximisation(members, start, TrainingScales.of(members))
+    >>> type(found).__name__
+    'Factor'
     """
     climb = Climb.begin(factor)
     for _ in range(max_steps):

@@ -103,6 +103,18 @@ def latent_likelihood(
 
     Under noise that is not Gaussian they are those of the Gaussian objects that stand for them, with a constant that makes
     the evidence under `density`, by default ``N(0, I)``, right (`gaussian_approximation`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.latent import Factor, latent_likelihood
+    >>> from badac.noise import Gaussian, Student
+    >>> factor = Factor(np.zeros(3), np.ones((3, 1)), np.full(3, 0.01))
+    >>> d = Measurements([[1.0, 1.0, 5.0]], 0.1)
+    >>> plain, robust = (latent_likelihood(d, factor, noise).position[0, 0] for noise in (Gaussian(), Student(2.0)))
+    >>> bool(robust < plain)  # the far point counts less
+    True
     """
     if noise is None or is_plain(noise):
         return factor.project(with_noise_scale(objects, noise), n_threads=n_threads)

@@ -57,6 +57,18 @@ class KernelDensity:
     spread : (r, r)
         Mean posterior covariance of the members.
     weights : (bandwidths,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.latent import Factor, KernelDensity
+    >>> rng = np.random.default_rng(0)
+    >>> factor = Factor(np.zeros(2), np.eye(2), np.full(2, 1e-4))
+    >>> members = factor.project(Measurements(rng.normal(size=(50, 2)), 0.1))
+    >>> density = KernelDensity.of(members, rng)
+    >>> density.log_evidence(members).shape
+    (50,)
     """
 
     of_members: ClassVar[bool] = True

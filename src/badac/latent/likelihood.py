@@ -43,6 +43,18 @@ class LatentLikelihood:
         Packed, ``p = r (r + 1) / 2``.
     shift : (n, r)
     offset : (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.latent import LatentLikelihood
+    >>> from badac import Measurements
+    >>> from badac.latent import Factor
+    >>> latent = Factor(np.zeros(2), np.ones((2, 1)), np.zeros(2)).project(Measurements([[1.0, 3.0]], 0.1))
+    >>> isinstance(latent, LatentLikelihood)
+    True
+    >>> latent.position.round(2)
+    array([[1.99]])
     """
 
     precision: FloatArray
@@ -108,7 +120,17 @@ class LatentLikelihood:
 
 
 class FactorModel(Protocol):
-    """Mean, factors and remainder of a class: on a grid (`Factor`) or at points of an object's own (`FactorProcess`)."""
+    """Mean, factors and remainder of a class: on a grid (`Factor`) or at points of an object's own (`FactorProcess`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.latent import Factor, FactorModel
+    >>> def latent_size(model: FactorModel) -> int:
+    ...     return model.rank
+    >>> latent_size(Factor(np.zeros(3), np.ones((3, 1)), np.ones(3)))
+    1
+    """
 
     @property
     def rank(self) -> int:

@@ -19,7 +19,17 @@ from badac.training import FloatArray
 
 
 def marginalise(latent: LatentLikelihood, count: int) -> LatentLikelihood:
-    """Integrate the first `count` latent dimensions over N(0, I) and keep the likelihood of the others."""
+    """Integrate the first `count` latent dimensions over N(0, I) and keep the likelihood of the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.latent import Factor, marginalise
+    >>> latent = Factor(np.zeros(3), np.eye(3)[:, :2], np.ones(3)).project(Measurements([[1.0, 2.0, 3.0]], 0.1))
+    >>> marginalise(latent, 1).rank
+    1
+    """
     if count == 0:
         return latent
     full = unpack(latent.precision)

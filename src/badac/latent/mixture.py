@@ -46,7 +46,18 @@ _FAR = 14.0
 @registered("part", holds={"weights": "(k,) >= 0", "means": "(k, r)", "covariances": "(k, r, r) covariance"})
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Weights (k,), means (k, r) and covariances (k, r, r) of the components."""
+    """Weights (k,), means (k, r) and covariances (k, r, r) of the components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.latent import Factor, Mixture
+    >>> sharp = Factor(np.zeros(1), np.ones((1, 1)), np.zeros(1)).project(Measurements([[0.0], [3.0]], 0.01))
+    >>> near, far = Mixture.standard(1).log_evidence(sharp)
+    >>> bool(near > far)
+    True
+    """
 
     of_members: ClassVar[bool] = False
     weights: FloatArray
@@ -210,6 +221,18 @@ def deconvolve(
     -------
     Mixture
         The best visited, by the members' evidence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.latent import Factor, Mixture, deconvolve
+    >>> rng = np.random.default_rng(0)
+    >>> noisy = Measurements(rng.normal(2.0, 0.5, (300, 1)) + 0.5 * rng.standard_normal((300, 1)), 0.5)
+    >>> latent = Factor(np.zeros(1), np.ones((1, 1)), np.full(1, 1e-6)).project(noisy)
+    >>> found = deconvolve(latent, Mixture.standard(1), max_steps=50)
+    >>> bool(abs(found.means[0, 0] - 2.0) < 0.15), bool(found.covariances[0, 0, 0] < 0.4)
+    (True, True)
     """
     # Members of one component side by side: a group of them then has few components that matter.
     match = mixture.log_match(latent)

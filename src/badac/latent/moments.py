@@ -124,7 +124,19 @@ def leading_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, Fl
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Nested factor models of all ranks from one eigen-decomposition of the class's moments."""
+    """Nested factor models of all ranks from one eigen-decomposition of the class's moments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import TrainingScales
+    >>> from badac.latent import Spectrum
+    >>> rng = np.random.default_rng(0)
+    >>> members = Measurements(rng.normal(size=(50, 1)) * np.ones(6) + 0.1 * rng.standard_normal((50, 6)), 0.1)
+    >>> Spectrum.of(members, TrainingScales.of(members), 3).factor(1).factors.shape
+    (6, 1)
+    """
 
     moments: Moments
     factors: FloatArray

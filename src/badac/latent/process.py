@@ -55,6 +55,14 @@ class Process:
         Covariance of ``f`` between bands at one time.
     psi : (n_bands,)
     factors : (size of the basis, rank)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.latent import Basis, Process
+    >>> basis = Basis.over(0.0, 1.0, n_knots=2)
+    >>> Process(basis, "matern32", np.inf, 1.0, np.zeros((1, 1)), np.zeros(1), np.zeros((3, 0))).kernel
+    'matern32'
     """
 
     basis: Basis
@@ -237,7 +245,15 @@ def between_bands(process: Process, block: Block) -> FloatArray:
 @registered("part", holds={"coefficients": "(q,)", "precision": "(q, q)"})
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The class's mean curve: coefficients (q,) around `origin`, and the precision (q, q) to which they are known."""
+    """The class's mean curve: coefficients (q,) around `origin`, and the precision (q, q) to which they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.latent import Curve
+    >>> Curve(0.0, np.zeros(3), np.eye(3)).coefficients
+    array([0., 0., 0.])
+    """
 
     origin: float
     coefficients: FloatArray
@@ -257,6 +273,17 @@ class FactorProcess:
     factors : (q, r) or None
         Coefficients of the latent ways to deviate. None: each function of the basis is one, so that the latent position is
         what is to be added to the mean's coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.latent import Basis, Curve, FactorProcess, Process
+    >>> basis = Basis.over(0.0, 1.0, n_knots=2)
+    >>> remainder = Process(basis, "matern32", np.inf, 1.0, np.zeros((1, 1)), np.zeros(1), np.zeros((3, 0)))
+    >>> curves = FactorProcess(remainder, Curve(0.0, np.zeros(3), np.eye(3)), np.array([[1.0], [0.0], [0.0]]))
+    >>> curves.project(Measurements([[1.1, 0.9]], 0.1, at=[[0.2, 0.7]])).position.round(1)
+    array([[1.]])
     """
 
     process: Process

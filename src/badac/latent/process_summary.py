@@ -36,6 +36,17 @@ class ProcessSummary:
     widths : tuple of s floats
     log_shares : (s,)
         Of the widths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.anomalies import ProcessSummary
+    >>> from badac.latent import Basis, Curve, Process
+    >>> basis = Basis.over(0.0, 1.0, n_knots=2)
+    >>> process = Process(basis, "matern32", np.inf, 1.0, np.zeros((1, 1)), np.zeros(1), np.zeros((3, 0)))
+    >>> summary = ProcessSummary(process, Curve(0.0, np.zeros(3), np.eye(3)), np.zeros(3), (1.0,), np.zeros(1))
+    >>> summary.widths
+    (1.0,)
     """
 
     process: Process

@@ -38,6 +38,12 @@ class Shape:
     kind : str
     n_components, copies : int
         A mixture is the average of `copies` mixtures of `n_components` each.
+
+    Examples
+    --------
+    >>> from badac.latent import Shape
+    >>> Shape("mixture", 3).n_components
+    3
     """
 
     kind: str
@@ -100,6 +106,19 @@ def choose_shape(
 
     A richer mixture must gain more than the standard error of its gain; two in a row that do not end the search, which
     begins at `least` components. Without `curves` the members' own positions are not tried.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.latent import Factor, choose_shape
+    >>> rng = np.random.default_rng(0)
+    >>> positions = np.where(rng.random((200, 1)) < 0.5, -3.0, 3.0) + 0.3 * rng.standard_normal((200, 1))
+    >>> both = Factor(np.zeros(1), np.ones((1, 1)), np.full(1, 1e-4))
+    >>> seen, held_out = both.project(Measurements(positions[:150], 0.1)), both.project(Measurements(positions[150:], 0.1))
+    >>> shape, tried = choose_shape(seen, held_out, rng)
+    >>> shape.kind != "gaussian"
+    True
     """
     tried: dict[str, float] = {}
     best, best_evidence = Shape("gaussian"), np.full(len(held_out), -np.inf)

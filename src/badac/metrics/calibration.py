@@ -47,6 +47,13 @@ class CalibrationCurve:
         bin with none keeps an error bar.
     count : (bins,) int
         Objects in the bin.
+
+    Examples
+    --------
+    >>> from badac.metrics import calibration_curve
+    >>> curve = calibration_curve([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], n_bins=2)
+    >>> curve.mean_probability, curve.observed
+    (array([0.15, 0.85]), array([0., 1.]))
     """
 
     mean_probability: FloatArray
@@ -57,7 +64,15 @@ class CalibrationCurve:
 
 @dataclass(frozen=True)
 class ChanceError:
-    """Calibration error that a perfect model gets by chance: `mean` and standard deviation `sd`."""
+    """Calibration error that a perfect model gets by chance: `mean` and standard deviation `sd`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.metrics import calibration_error_by_chance
+    >>> calibration_error_by_chance(np.tile([0.5, 0.5], (400, 1))).mean < 0.05
+    True
+    """
 
     mean: float
     sd: float
@@ -169,6 +184,14 @@ def calibration_error_by_chance(probabilities: npt.ArrayLike, n_bins: int = 15) 
     Returns
     -------
     ChanceError
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.metrics import calibration_error_by_chance
+    >>> few, many = (calibration_error_by_chance(np.tile([0.7, 0.3], (n, 1))).mean for n in (100, 10_000))
+    >>> bool(few > many)
+    True
     """
     if np.ndim(probabilities) == 2:
         probability = check_probabilities(probabilities).max(axis=1)

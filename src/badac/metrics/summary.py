@@ -31,7 +31,15 @@ from badac.metrics.validation import (
 
 @dataclass(frozen=True)
 class DetectionSummary:
-    """How well anomalies were found: `mcc`, `auc`, `rws`, and the numbers of objects behind them."""
+    """How well anomalies were found: `mcc`, `auc`, `rws`, and the numbers of objects behind them.
+
+    Examples
+    --------
+    >>> from badac.metrics import detection_summary
+    >>> found = detection_summary([True, False, False, False], [0.9, 0.2, 0.1, 0.3], n_flagged=1)
+    >>> found.auc
+    1.0
+    """
 
     mcc: float
     auc: float
@@ -43,7 +51,15 @@ class DetectionSummary:
 
 @dataclass(frozen=True)
 class ClassificationSummary:
-    """How well classes were told apart: `accuracy` (a fraction), `log_loss` (nats), `ece`."""
+    """How well classes were told apart: `accuracy` (a fraction), `log_loss` (nats), `ece`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.metrics import classification_summary
+    >>> classification_summary(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]])).accuracy
+    1.0
+    """
 
     accuracy: float
     log_loss: float

@@ -23,7 +23,14 @@ from badac.registry import registered
 @registered("noise", "auto")
 @dataclass(frozen=True)
 class AutoNoise:
-    """Learn the noise with its family from the scatter within classes."""
+    """Learn the noise with its family from the scatter within classes.
+
+    Examples
+    --------
+    >>> from badac.noise import AutoNoise, is_open
+    >>> is_open(AutoNoise())  # `BADACClassifier(noise="auto").fit(...)` learns it, and keeps what it found in `noise_`
+    True
+    """
 
     # Without error bars there is one family only: the scatter itself.
     learned_with_error_bars: ClassVar[bool] = False

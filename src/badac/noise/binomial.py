@@ -33,6 +33,15 @@ class Binomial:
     ----------
     trials : int, (m,) or "1/sigma"
         Number of trials; "1/sigma" where it differs between objects and is given as ``sigma = 1 / trials``.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.noise import Binomial
+    >>> hits, more = Measurements([[3.0, 7.0]]), Measurements([[9.0, 1.0]])
+    >>> noise = Binomial(trials=10)
+    >>> bool(noise.log_match(hits, hits)[0, 0] > noise.log_match(hits, more)[0, 0])
+    True
     """
 
     trials: int | FloatArray | str

@@ -38,6 +38,16 @@ class Correlated:
     covariance : (m, m), optional
         Added to the variances ``sigma^2`` of every object and every curve: symmetric, no negative eigenvalue. Learned if
         None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.noise import Correlated, Gaussian
+    >>> up, down = Measurements([[0.3, 0.3, 0.3]], 0.1), Measurements([[0.0, 0.0, 0.0]], 0.1)
+    >>> shared = Correlated(np.full((3, 3), 0.2))  # all points may err together
+    >>> bool(shared.log_match(up, down)[0, 0] > Gaussian().log_match(up, down)[0, 0])
+    True
     """
 
     covariance: FloatArray | None = None

@@ -33,6 +33,17 @@ class Gaussian:
     ----------
     scale : float > 0, optional
         Factor on all error bars: 1 takes them as they are, None learns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.noise import Gaussian
+    >>> d, c = Measurements([[0.3]], 0.3), Measurements([[0.0]], 0.4)
+    >>> Gaussian().log_match(d, c).round(4)
+    array([[-0.4058]])
+    >>> float(round(-0.5 * 0.3**2 / 0.5**2 - 0.5 * np.log(2 * np.pi * 0.5**2), 4))
+    -0.4058
     """
 
     scale: float | None = 1.0

@@ -34,7 +34,14 @@ _LONGEST_NAME = 100
 
 
 class NoiseKind(Enum):
-    """The form of a noise, as far as a class model may know it; the values are the words of messages and tables."""
+    """The form of a noise, as far as a class model may know it; the values are the words of messages and tables.
+
+    Examples
+    --------
+    >>> from badac.noise import Outliers, kind_of
+    >>> kind_of(Outliers(0.2, 5.0)).name
+    'WIDTHS'
+    """
 
     GAUSSIAN = "Gaussian error bars"
     WIDTHS = "mixtures of Gaussian widths"
@@ -55,6 +62,12 @@ def kind_of(noise: Noise) -> NoiseKind:
     ------
     ValueError
         If parameters are open, or if the noise differs between classes: then each class has a kind of its own.
+
+    Examples
+    --------
+    >>> from badac.noise import Gaussian, Poisson, kind_of
+    >>> kind_of(Gaussian()).name, kind_of(Poisson()).name
+    ('GAUSSIAN', 'LINKED')
     """
     key: Any = noise
     try:

@@ -33,6 +33,15 @@ class Marginal:
         The models of the grid.
     log_prior : (T,), optional
         Their log probabilities; equal if not given. Normalised here.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.noise import Gaussian, Marginal
+    >>> noise = Marginal((Gaussian(), Gaussian(scale=3.0)))  # the error bars hold, or are three times too small
+    >>> far = noise.log_match(Measurements([[1.0]], 0.1), Measurements([[0.0]], 0.1))
+    >>> bool(far[0, 0] > Gaussian().log_match(Measurements([[1.0]], 0.1), Measurements([[0.0]], 0.1))[0, 0])
+    True
     """
 
     noises: tuple[Noise, ...]
@@ -113,6 +122,14 @@ def correlated_grid(
     -------
     Marginal
         Equal probability for every amplitude, and within it for every length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.noise import correlated_grid
+    >>> noise = correlated_grid(np.linspace(0, 1, 5), amplitudes=[0.1, 0.3], lengths=[0.2])
+    >>> len(noise.noises)
+    2
     """
     shape = kernel if kernel is not None else _exponential
     distance = np.abs(np.subtract.outer(at, at))

@@ -36,7 +36,14 @@ _CELLS_PER_BLOCK = 1 << 16
 
 @runtime_checkable
 class Noise(Protocol):
-    """A model of the measurement error, on the side of the object and on that of the curve."""
+    """A model of the measurement error, on the side of the object and on that of the curve.
+
+    Examples
+    --------
+    >>> from badac.noise import Gaussian, Noise
+    >>> isinstance(Gaussian(), Noise)
+    True
+    """
 
     def log_match(self, objects: Measurements, curves: Measurements) -> FloatArray:
         """Return (n, k): the log density of every object under every curve, true values integrated out."""
@@ -65,6 +72,15 @@ class ScaleMixture(Protocol):
     """Noise that is, point by point, a finite mixture of Gaussians of different widths around the same truth.
 
     A class model with a Gaussian population works with such noise through one latent width per point.
+
+    Examples
+    --------
+    >>> from badac.noise import Outliers, ScaleMixture
+    >>> noise = Outliers(0.2, 5.0)
+    >>> isinstance(noise, ScaleMixture)
+    True
+    >>> noise.gaussian_scales()[1]
+    array([1., 5.])
     """
 
     def gaussian_scales(self) -> tuple[FloatArray, FloatArray]:
@@ -76,6 +92,12 @@ class LinkedNoise(Protocol):
     """Noise of counts, whose truth is any number after a link: a log rate, the logit of a probability.
 
     A class model with a Gaussian population works with such noise in the space of the link.
+
+    Examples
+    --------
+    >>> from badac.noise import Gaussian, LinkedNoise, Poisson
+    >>> isinstance(Poisson(), LinkedNoise), isinstance(Gaussian(), LinkedNoise)
+    (True, False)
     """
 
     def first_guess(self, objects: Measurements) -> Measurements:
@@ -142,6 +164,12 @@ class CheckedNoise(Protocol):
 class OpenNoise(Protocol):
     """Noise whose parameters may have been left None, to be learned from the scatter within classes
     (`badac.noise_learning`).
+
+    Examples
+    --------
+    >>> from badac.noise import OpenNoise, Student
+    >>> isinstance(Student(), OpenNoise)
+    True
     """
 
     @property
@@ -155,6 +183,12 @@ class LearnableNoise(OpenNoise, Protocol):
 
     One with a single width (a factor on sigma) is learned by held-out evidence; one of several widths by EM, if it has the
     steps of `LearnableWidths` besides (`badac.noise_learning.noise_em`).
+
+    Examples
+    --------
+    >>> from badac.noise import Gaussian, LearnableNoise
+    >>> isinstance(Gaussian(scale=None), LearnableNoise)
+    True
     """
 
     def pooled(self, learned: Sequence[Any], weight: FloatArray) -> Noise:
@@ -220,7 +254,14 @@ class AdvisingNoise(Protocol):
 
 @runtime_checkable
 class PerClassNoise(Protocol):
-    """Noise that differs between classes."""
+    """Noise that differs between classes.
+
+    Examples
+    --------
+    >>> from badac.noise import Gaussian, PerClass, PerClassNoise
+    >>> isinstance(PerClass((Gaussian(), Gaussian(2.0))), PerClassNoise)
+    True
+    """
 
     def for_class(self, index: int | None) -> Noise:
         """Return the noise of the members of a class, and of objects if they belong to it; where no class is named, of None."""
@@ -233,12 +274,28 @@ def check_values(noise: object, objects: Measurements) -> None:
 
 
 def noise_of_class(noise: Noise, index: int | None) -> Noise:
-    """Return the noise that holds for a class, or where none is named (None): the same for all, unless the model says so."""
+    """Return the noise that holds for a class, or where none is named (None): the same for all, unless the model says so.
+
+    Examples
+    --------
+    >>> from badac.noise import Gaussian, PerClass, noise_of_class
+    >>> noise_of_class(PerClass((Gaussian(), Gaussian(2.0))), 1)
+    Gaussian(scale=2.0)
+    >>> noise_of_class(Gaussian(), 1)
+    Gaussian(scale=1.0)
+    """
     return noise.for_class(index) if isinstance(noise, PerClassNoise) else noise
 
 
 def is_open(noise: Noise) -> bool:
-    """Whether the noise has parameters that must be learned before it can be used."""
+    """Whether the noise has parameters that must be learned before it can be used.
+
+    Examples
+    --------
+    >>> from badac.noise import Outliers, is_open
+    >>> is_open(Outliers()), is_open(Outliers(0.2, 5.0))
+    (True, False)
+    """
     return isinstance(noise, OpenNoise) and not noise.learned
 
 
@@ -248,7 +305,14 @@ def needs_error_bars(noise: Noise) -> bool:
 
 
 def needs_sigma(noise: Noise) -> bool:
-    """Whether the noise gets its width from sigma: counts bring their own, so they need no intra-class width."""
+    """Whether the noise gets its width from sigma: counts bring their own, so they need no intra-class width.
+
+    Examples
+    --------
+    >>> from badac.noise import Gaussian, Poisson, needs_sigma
+    >>> needs_sigma(Gaussian()), needs_sigma(Poisson())
+    (True, False)
+    """
     return not getattr(noise, "has_own_width", False)
 
 
@@ -280,6 +344,15 @@ def log_mixture(
     Returns
     -------
     (n,)
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.noise import Gaussian, log_mixture
+    >>> d, curves = Measurements([[0.0]], 0.1), Measurements([[0.0], [5.0]], 0.1)
+    >>> matches = Gaussian().log_match(d, curves)
+    >>> bool(matches.min() < log_mixture(Gaussian(), d, curves)[0] < matches.max())
+    True
     """
     if isinstance(noise, FastMixture):
         return noise.log_mixture(objects, curves, log_weights=log_weights, skip=skip, n_threads=n_threads)

@@ -36,6 +36,15 @@ class Outliers(MixtureOfWidths):
         Probability that a point is bad; learned if None.
     width : float >= 1, optional
         Factor by which a bad point's error bar is too small; learned if None.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.noise import Gaussian, Outliers
+    >>> d, c = Measurements([[1.0]], 0.1), Measurements([[0.0]], 0.1)
+    >>> noise = Outliers(share=0.2, width=5.0)
+    >>> bool(noise.log_match(d, c)[0, 0] > Gaussian().log_match(d, c)[0, 0])  # a bad point costs less
+    True
     """
 
     share: float | None = None

@@ -30,6 +30,13 @@ class PerClass:
         The noise of class 0, 1, ...
     other : Noise
         Where no class is named.
+
+    Examples
+    --------
+    >>> from badac.noise import Gaussian, PerClass, Student
+    >>> noise = PerClass((Gaussian(), Student(4.0)))
+    >>> noise.for_class(1)
+    Student(df=4.0, n_widths=16)
     """
 
     noises: tuple[Noise, ...]

@@ -59,6 +59,16 @@ class Poisson:
         Expected background counts, known.
     share : (m,), optional
         With "total": the usual share of each point in it, by which gaps are made up for; learned from the training objects.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.noise import Poisson
+    >>> short, long = Measurements([[2.0]], exposure=[1.0]), Measurements([[40.0]], exposure=[20.0])
+    >>> other = Measurements([[200.0]], exposure=[20.0])
+    >>> noise = Poisson()
+    >>> bool(noise.log_match(short, long)[0, 0] > noise.log_match(short, other)[0, 0])  # 2 in one hour is 40 in twenty
+    True
     """
 
     exposure: float | FloatArray | str = FROM_OBJECTS

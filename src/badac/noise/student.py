@@ -50,6 +50,14 @@ class Student:
         Degrees of freedom ``nu``; small is heavy-tailed, infinity is Gaussian. Learned if None.
     n_widths : int
         Gaussian widths that stand for it in a class model with a population.
+
+    Examples
+    --------
+    >>> from badac import Measurements
+    >>> from badac.noise import Gaussian, Student
+    >>> d, c = Measurements([[1.0]], 0.1), Measurements([[0.0]], 0.1)
+    >>> bool(Student(df=4.0).log_match(d, c)[0, 0] > Gaussian().log_match(d, c)[0, 0])
+    True
     """
 
     df: float | None = None

@@ -124,6 +124,13 @@ class Widths(MixtureOfWidths):
         Probability of each width; they sum to one.
     widths : (S,)
         Factors on sigma.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.noise import Widths
+    >>> Widths(shares=np.array([0.9, 0.1]), widths=np.array([1.0, 4.0])).gaussian_scales()[1]
+    array([1., 4.])
     """
 
     shares: FloatArray

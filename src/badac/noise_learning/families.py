@@ -57,6 +57,18 @@ class Comparison:
         Class index of these members.
     basis : (m, K) or None
         Smooth functions that the classes were held to, if the points have an order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.noise_learning import compare_families
+    >>> rng = np.random.default_rng(0)
+    >>> bad = np.where(rng.random((80, 15)) < 0.2, 0.5, 0.1)
+    >>> curves = Measurements(np.sin(np.linspace(0, 3, 15)) + bad * rng.standard_normal((80, 15)), 0.1)
+    >>> found = compare_families(curves, np.zeros(80, dtype=int), rng, families=("gaussian", "outliers"))
+    >>> found.best
+    'outliers'
     """
 
     families: tuple[str, ...]
@@ -116,6 +128,16 @@ def compare_families(
         All of the choice if not given. Those that add a covariance are left out where points have no order.
     choice : OpenFamily, optional
         What there is to choose from; `badac.noise.AutoNoise` if not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.noise_learning import compare_families
+    >>> rng = np.random.default_rng(0)
+    >>> curves = Measurements(np.sin(np.linspace(0, 3, 15)) + 0.1 * rng.standard_normal((80, 15)), 0.1)
+    >>> compare_families(curves, np.zeros(80, dtype=int), rng, families=("gaussian", "outliers")).best
+    'gaussian'
     """
     ordered = is_ordered(training) if ordered is None else ordered
     offered = (AutoNoise() if choice is None else choice).families()

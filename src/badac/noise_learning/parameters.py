@@ -50,6 +50,19 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
         `PerClass` if the classes differ. Plain Gaussian noise if there is too little to learn from (no error bars, or
         fewer than 20 members in every class), and for `AutoNoise` of objects with points of their own, which no other noise
         has a class model for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.noise import Outliers
+    >>> from badac.noise_learning import learn_noise
+    >>> rng = np.random.default_rng(0)
+    >>> bad = np.where(rng.random((80, 15)) < 0.2, 0.5, 0.1)
+    >>> curves = Measurements(np.sin(np.linspace(0, 3, 15)) + bad * rng.standard_normal((80, 15)), 0.1)
+    >>> found = learn_noise(Outliers(), curves, np.zeros(80, dtype=int), rng)
+    >>> bool(0.1 < found.share < 0.3), bool(4.0 < found.width < 6.0)
+    (True, True)
     """
     # What cannot be is refused before anything is learned from it.
     check_values(noise, training)

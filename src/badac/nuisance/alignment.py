@@ -36,6 +36,18 @@ class Alignment:
         (k, m), with the covariance of each curve's alignment; missing beyond the ends.
     shift, error : (k,)
         By how much each curve was late, and the standard deviation of that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.noise import Gaussian
+    >>> from badac.nuisance import align
+    >>> x = np.linspace(0, 1, 40)
+    >>> moved = Measurements([np.sin(6 * x), np.sin(6 * (x - 0.05)), np.sin(6 * (x + 0.05))], 0.05, at=x)
+    >>> found = align(moved, Gaussian(), np.linspace(-0.1, 0.1, 21), np.zeros(21))
+    >>> found.shift.shape
+    (3,)
     """
 
     members: Measurements
@@ -53,6 +65,18 @@ def align(members: Measurements, noise: Noise, nodes: FloatArray, log_weights: F
     noise : Noise
     nodes, log_weights : (s,)
         Possible shifts and their log prior probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.noise import Gaussian
+    >>> from badac.nuisance import align
+    >>> x = np.linspace(0, 1, 40)
+    >>> moved = Measurements([np.sin(6 * x), np.sin(6 * (x - 0.05)), np.sin(6 * (x + 0.05))], 0.05, at=x)
+    >>> found = align(moved, Gaussian(), np.linspace(-0.1, 0.1, 21), np.zeros(21))
+    >>> bool(found.shift[1] > found.shift[0] > found.shift[2])
+    True
     """
     refuse_own_points(members, "an alignment")
     at = members.at

@@ -21,7 +21,14 @@ from badac.training import TrainingScales
 
 @runtime_checkable
 class Nuisance(Protocol):
-    """A wrapper of class models."""
+    """A wrapper of class models.
+
+    Examples
+    --------
+    >>> from badac.nuisance import Nuisance, Shift
+    >>> isinstance(Shift(0.1), Nuisance)
+    True
+    """
 
     @property
     def of(self) -> ClassModel | None:
@@ -62,7 +69,15 @@ class Nuisance(Protocol):
 
 
 def innermost(model: ClassModel) -> ClassModel:
-    """Return the class model inside all wrappers."""
+    """Return the class model inside all wrappers.
+
+    Examples
+    --------
+    >>> from badac.classes import Template
+    >>> from badac.nuisance import Shift, innermost
+    >>> type(innermost(Shift(0.1, of=Template()))).__name__
+    'Template'
+    """
     while isinstance(model, Nuisance) and model.of is not None:
         model = model.of
     return model

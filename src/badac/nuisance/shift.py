@@ -50,6 +50,20 @@ class Shift:
         Shifts to sum over; by default as many as the object's noise and the slopes of the class ask for.
     of : ClassModel, optional
         The class model that it wraps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> from badac.nuisance import Shift
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.linspace(0, 1, 30)
+    >>> truth = np.where(np.arange(60)[:, None] < 30, np.exp(-(((x - 0.5) / 0.1) ** 2)), x)
+    >>> train = Measurements(truth + 0.1 * rng.standard_normal(truth.shape), 0.1, at=x)
+    >>> model = BADACClassifier("template", anomaly="tophat", nuisance=Shift(0.2), random_state=0)
+    >>> _ = model.fit(train, np.repeat(["flash", "rise"], 30))
+    >>> model.predict(Measurements([np.exp(-(((x - 0.62) / 0.1) ** 2))], 0.1, at=x))
+    array(['flash'], dtype='<U5')
     """
 
     widths: ClassVar[dict[str, str]] = {"shift": "width"}

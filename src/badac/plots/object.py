@@ -48,7 +48,15 @@ class Explained(Protocol):
 
 @dataclass(eq=False)
 class ClassBand:
-    """What a class looks like: coordinates `at`, the middle `mean` and one standard deviation `spread`, (p,) each."""
+    """What a class looks like: coordinates `at`, the middle `mean` and one standard deviation `spread`, (p,) each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.plots import ClassBand
+    >>> ClassBand(np.arange(3.0), mean=np.ones(3), spread=np.full(3, 0.2)).mean
+    array([1., 1., 1.])
+    """
 
     at: FloatArray
     mean: FloatArray

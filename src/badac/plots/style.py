@@ -100,7 +100,15 @@ def house_style() -> Any:
 def new_figure(
     rows: int = 1, columns: int = 1, *, width: float = COLUMN, height: float | None = None, **subplots: Any
 ) -> tuple[Figure, Any]:
-    """Return a figure in the house style and its axes, (rows, columns) as ``Figure.subplots`` gives them."""
+    """Return a figure in the house style and its axes, (rows, columns) as ``Figure.subplots`` gives them.
+
+    Examples
+    --------
+    >>> from badac.plots import new_figure
+    >>> figure, axes = new_figure(1, 2, width=7.0)
+    >>> axes.shape
+    (2,)
+    """
     from matplotlib.figure import Figure
 
     with house_style():
@@ -111,7 +119,14 @@ def new_figure(
 
 
 def new_axes(ax: Axes | None, *, width: float = COLUMN, height: float | None = None) -> Axes:
-    """Return the given axes, or those of a new figure of one panel."""
+    """Return the given axes, or those of a new figure of one panel.
+
+    Examples
+    --------
+    >>> from badac.plots import new_axes
+    >>> new_axes(None).has_data()
+    False
+    """
     return new_figure(width=width, height=height)[1] if ax is None else ax
 
 
@@ -183,7 +198,18 @@ def _laid_out(figure: Figure, form: str) -> Iterator[None]:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Write ``path.png`` and ``path.svg``, each whole or not at all; return both paths."""
+    """Write ``path.png`` and ``path.svg``, each whole or not at all; return both paths.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from badac.plots import new_figure, save
+    >>> figure, axes = new_figure()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save(figure, Path(folder) / "plot")]
+    ['plot.png', 'plot.svg']
+    """
     written = []
     for form in ("png", "svg"):
         target = Path(f"{os.fspath(path)}.{form}")

@@ -30,6 +30,13 @@ class SubclassesDisplay:
         How many were chosen.
     least_gap : float
         What one more must gain, in nats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.plots import SubclassesDisplay
+    >>> SubclassesDisplay(np.array([0.0, 40.0, 38.0]), 2, 15.0).plot().ax_.get_xlabel()
+    'subclasses'
     """
 
     log_evidence: FloatArray

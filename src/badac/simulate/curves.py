@@ -30,7 +30,18 @@ from badac.simulate.distributions import Distribution, FloatArray, Normal, Unifo
 
 
 class Curves(Protocol):
-    """A family of curves: named parameters, a way to draw them, and the truth that they stand for."""
+    """A family of curves: named parameters, a way to draw them, and the truth that they stand for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import Sine
+    >>> family = Sine()
+    >>> family.names
+    ('frequency',)
+    >>> family.truth(np.array([[np.pi]]), np.array([0.0, 0.5])).round(3)
+    array([[0., 1.]])
+    """
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,14 +60,31 @@ class Curves(Protocol):
 def draw_curves(
     family: Curves, n: int, at: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Draw `n` true curves: their values (n, m) at the points `at` (m,), and their parameters (n, p)."""
+    """Draw `n` true curves: their values (n, m) at the points `at` (m,), and their parameters (n, p).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import Sine, draw_curves
+    >>> values, parameters = draw_curves(Sine(), 4, np.linspace(0, 1, 10), np.random.default_rng(0))
+    >>> values.shape, parameters.shape
+    ((4, 10), (4, 1))
+    """
     parameters = family.draw_parameters(n, rng)
     return family.truth(parameters, at), parameters
 
 
 @dataclass(frozen=True)
 class Sine:
-    """``sin(frequency * x)``: the paper's class 0."""
+    """``sin(frequency * x)``: the paper's class 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import Sine
+    >>> Sine().truth(np.array([[np.pi]]), np.array([0.0, 0.5])).round(3)
+    array([[0., 1.]])
+    """
 
     frequency: Distribution = field(default=Normal(5.0, 2.0))
 
@@ -73,7 +101,15 @@ class Sine:
 
 @dataclass(frozen=True)
 class Parabola:
-    """``quadratic * x^2 + linear * x + constant``: the paper's class 1."""
+    """``quadratic * x^2 + linear * x + constant``: the paper's class 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import Parabola
+    >>> Parabola().truth(np.array([[0.5, 0.5, 0.0]]), np.array([0.0, 1.0]))
+    array([[0., 1.]])
+    """
 
     quadratic: Distribution = field(default=Normal(0.5, 0.2))
     linear: Distribution = field(default=Normal(0.5, 0.2))
@@ -100,6 +136,13 @@ class Step:
     """`height` up to and including `edge`, zero beyond: an outlier of the paper.
 
     A drawn edge outside the range of ``x`` is kept: the curve is then flat, at zero or at `height`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import Step
+    >>> Step().truth(np.array([[1.0, 0.5]]), np.array([0.0, 0.5, 1.0]))
+    array([[1., 1., 0.]])
     """
 
     height: Distribution = field(default=Normal(1.0, 0.3))
@@ -125,6 +168,13 @@ class Bump:
     The width enters squared, so a drawn negative width is the same curve as its absolute value and is kept
     as drawn. A width of exactly zero is the limit: `height` at the centre, zero elsewhere. A bump much
     narrower than the spacing of the points can fall between two of them and leave no trace.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import Bump
+    >>> Bump().truth(np.array([[0.5, 0.1, 1.0]]), np.array([0.1]))
+    array([[0.5]])
     """
 
     height: Distribution = field(default=Normal(0.5, 0.2))
@@ -150,7 +200,14 @@ class Bump:
 
 @dataclass(frozen=True)
 class SineSum:
-    """``amplitude`` times the sum of `n_sines` sines of independent frequencies: an outlier of the paper."""
+    """``amplitude`` times the sum of `n_sines` sines of independent frequencies: an outlier of the paper.
+
+    Examples
+    --------
+    >>> from badac.simulate import SineSum
+    >>> len(SineSum(n_sines=3).names)
+    3
+    """
 
     frequency: Distribution = field(default=Normal(30.0, 20.0))
     n_sines: int = 5
@@ -174,7 +231,15 @@ def _columns(n: int, rng: np.random.Generator, *distributions: Distribution) -> 
 
 @dataclass(frozen=True)
 class CompactAnomaly:
-    """A `host` curve plus a narrow `bump`; parameters are the host's, then the bump's."""
+    """A `host` curve plus a narrow `bump`; parameters are the host's, then the bump's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import EMISSION, draw_curves
+    >>> draw_curves(EMISSION, 2, np.linspace(0, 1, 10), np.random.default_rng(0))[0].shape
+    (2, 10)
+    """
 
     host: Curves = field(default=Sine())
     bump: Bump = field(default=Bump(Normal(1.5, 0.5), Uniform(0.0, 1.0), Normal(0.03, 0.01)))

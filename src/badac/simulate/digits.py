@@ -22,7 +22,15 @@ from badac.simulate.noise import gaussian_noise
 
 @dataclass(frozen=True, eq=False)
 class NoisyDigits:
-    """Images `objects` (n, 64) with their noise level as sigma, `label` (n,) and noiseless `truth` (n, 64)."""
+    """Images `objects` (n, 64) with their noise level as sigma, `label` (n,) and noiseless `truth` (n, 64).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import noisy_digits
+    >>> noisy_digits(rng=np.random.default_rng(0)).objects.n_points
+    64
+    """
 
     objects: Measurements
     label: npt.NDArray[np.int64]

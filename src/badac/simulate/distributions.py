@@ -18,7 +18,19 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Distribution(Protocol):
-    """Anything that draws real numbers with an explicit generator."""
+    """Anything that draws real numbers with an explicit generator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import Distribution, Sine
+    >>> class Always:
+    ...     def draw(self, n, rng):
+    ...         return np.full(n, 7.0)
+    >>> Sine(Always()).draw_parameters(2, np.random.default_rng(0))
+    array([[7.],
+           [7.]])
+    """
 
     def draw(self, size: int | tuple[int, ...], rng: np.random.Generator) -> FloatArray:
         """Return independent draws of the given `size`."""
@@ -27,7 +39,15 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True)
 class Normal:
-    """Normal distribution with a mean and a standard deviation; ``sd = 0`` is a constant."""
+    """Normal distribution with a mean and a standard deviation; ``sd = 0`` is a constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import Normal
+    >>> Normal(5.0, 0.0).draw(3, np.random.default_rng(0))
+    array([5., 5., 5.])
+    """
 
     mean: float
     sd: float
@@ -62,7 +82,15 @@ class Normal:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Uniform distribution between `low` and `high`."""
+    """Uniform distribution between `low` and `high`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import Uniform
+    >>> bool(np.all(Uniform(2.0, 3.0).draw(100, np.random.default_rng(0)) >= 2.0))
+    True
+    """
 
     low: float
     high: float

@@ -46,7 +46,14 @@ Setting = Literal["printed", "released"]
 
 @dataclass(frozen=True)
 class BadPoints:
-    """A `share` of all points has `factor` times the reported error (Experiment 3)."""
+    """A `share` of all points has `factor` times the reported error (Experiment 3).
+
+    Examples
+    --------
+    >>> from badac.simulate import recipe
+    >>> recipe(3).noise
+    BadPoints(share=0.2, factor=5.0)
+    """
 
     share: float = 0.2
     factor: float = 5.0
@@ -54,7 +61,14 @@ class BadPoints:
 
 @dataclass(frozen=True)
 class WeddingCake:
-    """Objects of `kind` have correlated errors on top of the reported ones (Experiment 4)."""
+    """Objects of `kind` have correlated errors on top of the reported ones (Experiment 4).
+
+    Examples
+    --------
+    >>> from badac.simulate import recipe
+    >>> recipe(4).noise
+    WeddingCake(kind=0, steps=5, height=0.1)
+    """
 
     kind: int = 0
     steps: int = 5
@@ -75,6 +89,12 @@ class Recipe:
         Distribution of the reported error bars, one per label. What is not positive is drawn again.
     noise : None, BadPoints or WeddingCake
         How the errors differ from what is reported; None: they do not.
+
+    Examples
+    --------
+    >>> from badac.simulate import recipe
+    >>> [type(family).__name__ for family in recipe(1).inliers]
+    ['Sine', 'Parabola']
     """
 
     inliers: tuple[Curves, ...]
@@ -113,6 +133,16 @@ class Experiment:
         Coordinates of the points.
     recipe : Recipe
         How it was made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import experiment
+    >>> data = experiment(1, "released", n_train=20, n_test=10, contamination=0.2, rng=np.random.default_rng(0))
+    >>> data.train
+    Measurements(20 objects x 100 points, with sigma)
+    >>> int(data.is_anomaly.sum())
+    2
     """
 
     train: Measurements
@@ -178,7 +208,14 @@ def experiment(
 
 
 def recipe(number: int, setting: Setting = "printed") -> Recipe:
-    """How the objects of Experiment `number` come about in the given setting."""
+    """How the objects of Experiment `number` come about in the given setting.
+
+    Examples
+    --------
+    >>> from badac.simulate import recipe
+    >>> recipe(1, "released").sigma[0]
+    Normal(mean=0.1, sd=0.01)
+    """
     if setting == "printed":
         bump, usual, of_parabolas = Bump(), Normal(0.3, 0.0), Normal(0.5, 0.0)
     elif setting == "released":
@@ -228,6 +265,13 @@ def draw_experiment(
     Returns
     -------
     Experiment
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import draw_experiment, recipe
+    >>> draw_experiment(recipe(1), n_train=20, n_test=10, n_points=30, rng=np.random.default_rng(0)).test
+    Measurements(10 objects x 30 points, with sigma)
     """
     for name, size in (("n_train", n_train), ("n_test", n_test), ("n_points", n_points)):
         if size < 1:

@@ -20,7 +20,15 @@ from badac.simulate.distributions import FloatArray
 
 
 def gaussian_noise(sigma: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Independent normal errors with standard deviations `sigma` (n, m)."""
+    """Independent normal errors with standard deviations `sigma` (n, m).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import gaussian_noise
+    >>> gaussian_noise(np.full((2, 3), 0.1), np.random.default_rng(0)).shape
+    (2, 3)
+    """
     return sigma * rng.standard_normal(sigma.shape)
 
 
@@ -31,6 +39,14 @@ def bad_point_noise(
 
     Each point is bad with probability `share`, independently, so the number of bad points varies between
     objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import bad_point_noise
+    >>> noise = bad_point_noise(np.full((200, 50), 0.1), np.random.default_rng(0), share=0.2, factor=5.0)
+    >>> bool(0.2 < noise.std() < 0.3)  # sqrt(0.8 + 0.2 * 25) times 0.1
+    True
     """
     if not 0.0 <= share <= 1.0:
         raise ValueError(f"`share` of bad points must lie in [0, 1]: got {share}.")
@@ -43,7 +59,16 @@ def bad_point_noise(
 def wedding_cake_noise(
     sigma: FloatArray, rng: np.random.Generator, *, steps: int = 5, height: float = 0.1
 ) -> FloatArray:
-    """Normal errors with covariance `wedding_cake_covariance`, for `sigma` (n, m)."""
+    """Normal errors with covariance `wedding_cake_covariance`, for `sigma` (n, m).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.simulate import wedding_cake_noise
+    >>> noise = wedding_cake_noise(np.full((500, 10), 0.1), np.random.default_rng(0))
+    >>> bool(np.corrcoef(noise.T)[-1, -2] > 0.9)
+    True
+    """
     tiers = wedding_cake_tiers(sigma.shape[1], steps, height)
     return gaussian_noise(sigma, rng) + rng.standard_normal((sigma.shape[0], steps)) @ tiers.T
 

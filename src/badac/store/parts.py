@@ -26,7 +26,21 @@ KINDS = "fiubU"
 
 
 class ModelFileError(ValueError):
-    """A file that is not a whole, readable badac model."""
+    """A file that is not a whole, readable badac model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import badac
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "notes.badac").write_text("no model")
+    ...     try:
+    ...         badac.load(Path(folder) / "notes.badac")
+    ...     except badac.store.ModelFileError:
+    ...         print("refused")
+    refused
+    """
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,19 @@ def save(model: Any, path: str | os.PathLike[str], *, key: bytes | str | None = 
     key : bytes or str, optional
         A secret to sign the file with (HMAC-SHA256). Whoever knows it can load with ``key=`` and be sure that the file is as it
         was saved, by somebody who knows it too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import badac
+    >>> model = badac.BADACClassifier("template", anomaly="tophat").fit(np.eye(6), [0, 0, 0, 1, 1, 1], X_err=0.1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     badac.save(model, Path(folder) / "model.badac")
+    ...     again = badac.load(Path(folder) / "model.badac")
+    >>> bool(np.all(again.predict_proba(np.eye(6), X_err=0.1) == model.predict_proba(np.eye(6), X_err=0.1)))
+    True
     """
     entry = registry.entry_of(type(model))
     if entry is None or entry.kind != "estimator" or not hasattr(model, "classes_"):
@@ -61,6 +74,18 @@ def load(
         Those of the model's parametric classes, of the names they had when it was saved: the file holds no code.
     key : bytes or str, optional
         That it was saved with: a file that is not signed with it is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import badac
+    >>> model = badac.BADACClassifier("template", anomaly="tophat").fit(np.eye(6), [0, 0, 0, 1, 1, 1], X_err=0.1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     badac.save(model, Path(folder) / "model.badac", key="a secret")
+    ...     badac.load(Path(folder) / "model.badac", key="a secret").classes_
+    array([0, 1])
     """
     header, arrays = read_file(path, key)
     writer = header.get("badac", _FIRST_WRITER)

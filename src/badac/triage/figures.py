@@ -29,6 +29,19 @@ class Figures:
         Objects not looked at yet.
     elsewhere : int
         Statements about objects that are not in the table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> from badac.triage import Session
+    >>> rng = np.random.default_rng(0)
+    >>> known = 0.1 * rng.standard_normal((60, 8))
+    >>> model = BADACClassifier("template", random_state=0).fit(known, np.repeat([0, 1], 30), X_err=0.1)
+    >>> session = Session(model, Measurements(0.1 * rng.standard_normal((20, 8)), 0.1))
+    >>> session.say(3, "dull")
+    >>> session.figures().looked
+    1
     """
 
     looked: int

@@ -41,6 +41,14 @@ class Journal:
         In the order of the file.
     notes : list of str
         What was found wrong with the file and set right.
+
+    Examples
+    --------
+    >>> from badac.triage import Journal, Statement
+    >>> journal = Journal()
+    >>> journal.add(Statement.now("Ada", object="star 7", said="dull"))
+    >>> [one.object for one in journal.statements]
+    ['star 7']
     """
 
     path: Path | None = None
@@ -202,6 +210,25 @@ def merge(paths: Sequence[str | os.PathLike[str]], into: str | os.PathLike[str])
 
     A line that is in several files (a session that was copied and gone on with) counts once. Sessions of different models are
     put together too: they are replayed where objects match.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from badac import BADACClassifier, Measurements
+    >>> from badac.triage import Session, merge
+    >>> rng = np.random.default_rng(0)
+    >>> known = 0.1 * rng.standard_normal((60, 8))
+    >>> model = BADACClassifier("template", random_state=0).fit(known, np.repeat([0, 1], 30), X_err=0.1)
+    >>> objects = Measurements(0.1 * rng.standard_normal((20, 8)), 0.1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ada, bob = (Path(folder) / name for name in ("ada.jsonl", "bob.jsonl"))
+    ...     Session(model, objects, path=ada).say(3, "dull")
+    ...     Session(model, objects, path=bob).say(5, "interesting")
+    ...     _ = merge([ada, bob], Path(folder) / "both.jsonl")
+    ...     Session.open(Path(folder) / "both.jsonl", model, objects).figures().looked
+    2
     """
     if Path(into).exists():
         raise ValueError(f"{into} is there already. Give another name for the merged session.")

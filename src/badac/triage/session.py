@@ -50,6 +50,12 @@ class TriageOptions:
         The file that the objects are from, for whoever reads the session.
     verdicts : Verdicts, optional
         Of the objects, in their order, if they were judged already.
+
+    Examples
+    --------
+    >>> from badac.triage import TriageOptions
+    >>> TriageOptions(values={"spike": -1.0}, teach=0.2, who="Ada").teach
+    0.2
     """
 
     values: Mapping[str, float] = field(default_factory=dict)

@@ -51,6 +51,14 @@ class Statement:
         Identity of the model that showed the object.
     rank, score : int or None, float or None
         Place in the queue and expected value that were shown.
+
+    Examples
+    --------
+    >>> from badac.triage import Statement
+    >>> said = Statement("1", "Ada", "2026-01-31T23:59:59", object="star 7", said="new", name="flash")
+    >>> import json
+    >>> Statement.of(json.loads(said.line())) == said
+    True
     """
 
     id: str

@@ -40,7 +40,17 @@ _DRAWS = 8192  # by cost, and stated in the documentation
 
 
 class LowSampleSizeWarning(UserWarning):
-    """The evidence of some objects rests on few points of the parameter space."""
+    """The evidence of some objects rests on few points of the parameter space.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from badac.classes import LowSampleSizeWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", LowSampleSizeWarning)  # stop rather than go on with a rough integral
+    >>> issubclass(LowSampleSizeWarning, UserWarning)
+    True
+    """
 
 
 @registered("class_model")

@@ -91,6 +91,20 @@ class Population(LatentClass):
         Of the objects that it is asked about; `badac.latent.gaussian_approximation` says how other than Gaussian noise works.
     unit : float
         Of mean, factors and the root of psi: 1 unless the squares of the values are beyond a float.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import Population
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.linspace(0, 1, 12)
+    >>> members = Measurements(rng.normal(1, 0.5, (60, 1)) * x + 0.1 * rng.standard_normal((60, 12)), 0.1)
+    >>> model = Population(rank=1).fit(members, Gaussian(), rng)
+    >>> steep, bent = model.log_evidence(Measurements([1.5 * x, x**3], 0.1))
+    >>> bool(steep > bent)  # another slope is of the class, another shape is not
+    True
     """
 
     takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE

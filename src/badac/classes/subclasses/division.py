@@ -63,6 +63,18 @@ class Division:
         Evidence in nats for a second, third, ... subclass: the gaps between the Gaussians, widest first.
     least_gap : float
         From where on a gap counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import Subclasses
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.repeat([[0.0], [3.0]], 30, axis=0) * np.ones(10)
+    >>> model = Subclasses("template").fit(Measurements(truth + 0.2 * rng.standard_normal(truth.shape), 0.2), Gaussian(), rng)
+    >>> model.division.number
+    2
     """
 
     label: IntArray

@@ -63,6 +63,18 @@ class Subclasses:
         How many there are, and the subclass of each member.
     member_evidence : (k,)
         Log evidence of each member under the class learned from the others; the division kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.classes import Subclasses
+    >>> from badac.noise import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.repeat([[0.0], [3.0]], 30, axis=0) * np.ones(10)
+    >>> model = Subclasses("template").fit(Measurements(truth + 0.2 * rng.standard_normal(truth.shape), 0.2), Gaussian(), rng)
+    >>> np.unique(model.subclass_proba(Measurements([[0.0] * 10, [3.0] * 10], 0.2)).argmax(axis=1)).size
+    2
     """
 
     takes_noise: ClassVar[frozenset[NoiseKind]] = LATENT_NOISE
