@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PROMISED = ("io", "plots", "cli", "scale", "triage")
+PROMISED = ("io", "plots", "cli", "scale", "triage", "notebook")
 
 
 def floors(project: dict[str, object]) -> dict[str, str]:
