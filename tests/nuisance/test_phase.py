@@ -64,6 +64,15 @@ def test_a_redshift_undoes_the_dilation_of_time() -> None:
     assert phases is None or phases.redshift == ""
 
 
+def test_an_object_without_a_redshift_is_moved_as_it_is_alone() -> None:
+    objects, _, stretch = transients(40, 5, dilated=True)
+    redshift = stretch - 1.0
+    redshift[::3] = np.nan
+    named = align_at_peak(objects.with_columns({"z": (redshift, 0.02)}), scale=False)
+    phases = Phases(unit=20.0, redshift="z", middle=0.7)
+    np.testing.assert_array_equal(phases.apply(named).at[:3], phases.apply(named[:3]).at)
+
+
 def test_a_model_keeps_its_phases_and_explains_in_times(tmp_path) -> None:
     objects, _, _ = transients(120, 4)
     label = np.arange(120) % 2

@@ -137,6 +137,8 @@ def as_seen(estimator: Any, objects: Measurements, *, reset: bool) -> Measuremen
         estimator.phases_ = learn_phases(objects, np.random.default_rng(0))
     phases: Phases | None = estimator.phases_
     if phases is not None:
+        if not reset and estimator.beside_ is not None:
+            check_names(estimator.beside_.names, objects.columns)
         objects = phases.apply(objects, n_threads=n_threads(estimator.n_jobs))
     if reset:
         estimator.beside_ = ColumnsBeside.of(objects)

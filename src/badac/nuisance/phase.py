@@ -58,6 +58,8 @@ class Phases:
         ``w``; 0 where maxima are where the brightest points are.
     redshift : str
         Column whose dilation of time is undone; "" if none.
+    middle : float
+        The redshift of a middling training object, for those that lack one.
     population : IrregularPopulation or None
         Of all training objects at their phases, where maxima are looked for.
     """
@@ -65,6 +67,7 @@ class Phases:
     unit: float
     width: float = 0.0
     redshift: str = ""
+    middle: float = 0.0
     population: IrregularPopulation | None = None
 
     def apply(self, objects: Measurements, *, n_threads: int = 1) -> Measurements:
@@ -114,12 +117,11 @@ class Phases:
         return out
 
     def _stretch(self, objects: Measurements) -> FloatArray:
-        """Return (n,): 1 + z; that of a middling object where the redshift is missing."""
+        """Return (n,): 1 + z; that of a middling training object where the redshift is missing."""
         if not self.redshift:
             return np.ones(len(objects))
         redshift = objects.columns[self.redshift].values
-        middle = np.nanmedian(redshift) if np.isfinite(redshift).any() else 0.0
-        return np.asarray(np.maximum(1.0 + np.where(np.isnan(redshift), middle, redshift), 0.1))
+        return np.asarray(np.maximum(1.0 + np.where(np.isnan(redshift), self.middle, redshift), 0.1))
 
     def _compressed(self, rest: FloatArray) -> FloatArray:
         return np.asarray(self.unit * np.arcsinh(rest / self.unit))
@@ -182,7 +184,8 @@ def learn_phases(objects: Measurements, rng: np.random.Generator) -> Phases | No
     if not _gains(evidence, _held_out(plain, objects, rng, 0)):
         return None
     for name in _redshift_columns(objects):
-        dilated = replace(best, redshift=name, unit=best.unit / _middle_stretch(objects, name))
+        middle = float(np.nanmedian(objects.columns[name].values))
+        dilated = replace(best, redshift=name, middle=middle, unit=best.unit / max(1.0 + middle, 0.1))
         if _gains(_held_out(dilated, objects, rng, _ROUNDS), evidence):
             best = dilated
             break
@@ -202,11 +205,8 @@ def _can_have_phases(objects: Measurements) -> bool:
 def _redshift_columns(objects: Measurements) -> list[str]:
     """Columns that are called a redshift."""
     keys = {name: name.lower().replace("_", "") for name in objects.columns}
-    return [name for name, key in keys.items() if any(key.endswith(word) for word in _REDSHIFTS)]
-
-
-def _middle_stretch(objects: Measurements, name: str) -> float:
-    return float(1.0 + np.nanmedian(objects.columns[name].values))
+    found = [name for name, key in keys.items() if any(key.endswith(word) for word in _REDSHIFTS)]
+    return [name for name in found if np.isfinite(objects.columns[name].values).any()]
 
 
 def _held_out(phases: Phases, objects: Measurements, rng: np.random.Generator, rounds: int) -> FloatArray:
