@@ -27,7 +27,7 @@ from badac.job.simulated import to_frame
 from badac.simulate import experiment
 
 HERE = Path(__file__).resolve().parent
-PIECE, TRAINING, POINTS = 20_000, 2000, 50
+PIECE, DISTINCT, TRAINING, POINTS = 20_000, 100_000, 2000, 50
 
 
 def curves(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
@@ -37,16 +37,21 @@ def curves(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
 
 
 def write_new(path: Path, n: int) -> None:
-    """Write the new objects, never holding more than a piece of them."""
+    """Write the new objects a piece at a time; beyond `DISTINCT` of them the same ones come again under other names."""
     import pyarrow
     import pyarrow.parquet
 
     writer = None
-    for start in range(0, n, PIECE):
-        objects, _ = curves(min(PIECE, n - start), 1000 + start // PIECE)
-        table = pyarrow.Table.from_pandas(
-            to_frame(objects, f"new-{start // PIECE:04d}-"), preserve_index=False
-        )
+    made = []
+    for number, start in enumerate(range(0, n, PIECE)):
+        count = min(PIECE, n - start)
+        if start < DISTINCT:
+            made.append(
+                pyarrow.Table.from_pandas(to_frame(curves(PIECE, 1000 + number)[0], ""), preserve_index=False)
+            )
+        table = made[number % len(made)].slice(0, count)
+        names = pyarrow.array([f"new-{number:04d}-{row:05d}" for row in range(count)])
+        table = table.set_column(table.column_names.index("object"), "object", names)
         writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema)
         writer.write_table(table)
     writer.close()

@@ -64,6 +64,20 @@ def _begun(pool: ThreadPoolExecutor, work: Callable[[Part], Result], part: Part)
         return done
 
 
+def ahead(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield the parts, each made on a thread of its own while the one before is being worked on: reading beside judging."""
+    rest = iter(parts)
+
+    def take() -> list[Part]:
+        return list(islice(rest, 1))
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = _begun(pool, lambda _: take(), None)
+        while part := waiting.result():
+            waiting = _begun(pool, lambda _: take(), None)
+            yield part[0]
+
+
 @contextmanager
 def one_thread_in_blas() -> Iterator[None]:
     """While it lasts, matrix products take one thread: in small blocks BLAS's own threads wait longer than they work."""

@@ -26,6 +26,7 @@ from badac.estimators.validation import names_of_columns
 from badac.job.batches import batches
 from badac.job.record import layout_of
 from badac.ranking import Ranking, strangest_first
+from badac.threads import ahead, n_threads
 from badac.verdicts import WITH_PVALUES, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
@@ -382,7 +383,8 @@ def rank_file(
     recognised = ""
     notes: dict[str, None] = {}
     away: list[str] = []
-    for batch in batches(path, layout, options.n_rows):
+    read = batches(path, layout, options.n_rows)
+    for batch in ahead(read) if n_threads(model.n_jobs) > 1 else read:
         for note in str(batch.losses).splitlines():
             if note not in notes and note != "nothing left out":
                 notes[note] = None
