@@ -62,6 +62,16 @@ class Phases:
         The redshift of a middling training object, for those that lack one.
     population : IrregularPopulation or None
         Of all training objects at their phases, where maxima are looked for.
+
+    Examples
+    --------
+    Without a population nothing is shifted, and times far from the brightest point are compressed.
+
+    >>> from badac import Measurements
+    >>> from badac.nuisance import Phases
+    >>> curves = Measurements([[1.0, 0.5, 0.1]], 0.1, at=[[0.0, 30.0, 300.0]])
+    >>> Phases(unit=30.0).apply(curves).at.round(1)
+    array([[ 0. , 26.4, 89.9]])
     """
 
     unit: float
@@ -168,6 +178,16 @@ def learn_phases(objects: Measurements, rng: np.random.Generator) -> Phases | No
     objects : Measurements
         With points and errors of their own, and the column ``peak_time``.
     rng : numpy Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.nuisance import learn_phases
+    >>> rng = np.random.default_rng(0)
+    >>> curves = Measurements(rng.random((60, 5)), 0.1, at=rng.random((60, 5)))
+    >>> learn_phases(curves, rng) is None  # nobody aligned them
+    True
     """
     if not _can_have_phases(objects):
         return None
