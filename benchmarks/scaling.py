@@ -1,0 +1,217 @@
+"""How time and memory grow with objects, members, points and classes: their exponents, and what is worse than linear.
+
+    python -m benchmarks.scaling                # a minute or two of one core
+    python -m benchmarks.scaling --write-docs   # also the table and the figure of docs/scale.md
+
+Each curve changes one number and keeps the others. Times are seconds of the processor on one thread, the best of some turns. An
+exponent is the slope of log time over log size between the two largest sizes, where what every call costs alike (Python, rank
+and shape chosen on subsamples) no longer counts: 1 is linear. Memory is the largest that NumPy held at a time beyond the data.
+Files of 10^6 objects and more are measured by `python -m benchmarks.throughput`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from badac import BADACClassifier, Measurements
+from badac.plots.style import LINE_COLOURS, LINE_MARKERS, PAGE, legend, new_axes, rendered
+from badac.writing import write_whole
+from reproduction.marked import write_into
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENT, IMAGE = ROOT / "docs" / "scale.md", ROOT / "docs" / "images" / "scaling.png"
+TURNS = 2
+MEMBERS, POINTS, CLASSES, OBJECTS = 1000, 50, 2, 2000
+
+
+@dataclass
+class Curve:
+    """Seconds and bytes by the size of one thing.
+
+    Attributes
+    ----------
+    what : str
+        What is done, and what grows.
+    job : callable
+        From a size to a function that does it, the data made beforehand.
+    sizes : sequence of int
+    why : str
+        Why the exponent is what it is.
+    """
+
+    what: str
+    job: Callable[[int], Callable[[], object]]
+    sizes: Sequence[int]
+    why: str
+
+    def measure(self, turns: int = TURNS) -> tuple[list[float], list[int]]:
+        """Return seconds and the largest memory in bytes, for each size."""
+        seconds, memory = [], []
+        for size in self.sizes:
+            job = self.job(size)
+            best = float("inf")
+            for _ in range(turns):
+                start = time.process_time()
+                job()
+                best = min(best, time.process_time() - start)
+            tracemalloc.start()
+            job()
+            memory.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+            seconds.append(best)
+        return seconds, memory
+
+
+def curves(n: int, classes: int, points: int, seed: int = 0) -> tuple[Measurements, np.ndarray]:
+    """Noisy curves of classes that differ in phase and bend, each with a member's own amplitude and drift."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(classes, size=n)
+    x = np.linspace(0.0, 1.0, points)
+    phase = np.linspace(0.0, 2.0 * np.pi, classes, endpoint=False)[label][:, None]
+    size = 1.0 + 0.2 * rng.standard_normal((n, 1))
+    truth = size * np.sin(6.0 * x + phase) + 0.3 * rng.standard_normal((n, 1)) * x
+    sigma = 0.1 * rng.uniform(0.5, 1.5, (n, points))
+    return Measurements(truth + sigma * rng.standard_normal((n, points)), sigma), label
+
+
+def fitted(classes: int = CLASSES, points: int = POINTS, members: int = MEMBERS) -> BADACClassifier:
+    return BADACClassifier(random_state=0).fit(*curves(members * classes, classes, points))
+
+
+def of_objects(n: int) -> Callable[[], object]:
+    model, new = fitted(), curves(n, CLASSES, POINTS, seed=1)[0]
+    model.prepare_pvalues()
+    return lambda: model.rank(new)
+
+
+def of_members(n: int) -> Callable[[], object]:
+    training, label = curves(n * CLASSES, CLASSES, POINTS)
+    return lambda: BADACClassifier(random_state=0).fit(training, label)
+
+
+def of_members_exactly(n: int) -> Callable[[], object]:
+    training, label = curves(n * CLASSES, CLASSES, POINTS)
+    model = BADACClassifier("instances", anomaly="evidence").fit(training, label)
+    new = curves(500, CLASSES, POINTS, seed=1)[0]
+    return lambda: model.log_evidence(new)
+
+
+def of_points(m: int) -> Callable[[], object]:
+    model, new = fitted(points=m, members=300), curves(OBJECTS, CLASSES, m, seed=1)[0]
+    return lambda: model.anomaly_score(new)
+
+
+def of_points_fit(m: int) -> Callable[[], object]:
+    training, label = curves(600, CLASSES, m)
+    return lambda: BADACClassifier(random_state=0).fit(training, label)
+
+
+def of_classes(k: int) -> Callable[[], object]:
+    model, new = fitted(classes=k, members=60), curves(OBJECTS, k, POINTS, seed=1)[0]
+    return lambda: model.anomaly_score(new)
+
+
+CURVES = (
+    Curve("rank, p-values included: objects", of_objects, (1000, 10_000, 50_000), "blocks of 1,024 objects"),
+    Curve(
+        "fit: members of a class",
+        of_members,
+        (100, 1000, 10_000),
+        "rank and shape are chosen on subsamples, the EM and the leave-one-out pass over all members",
+    ),
+    Curve(
+        "exact equation, 500 objects: members of a class",
+        of_members_exactly,
+        (100, 1000, 10_000),
+        "every pair of object and member; fewer where bounds settle blocks of them",
+    ),
+    Curve(
+        "anomaly score: points",
+        of_points,
+        (10, 50, 250, 500),
+        "sums over the points; memory is the table of bumps, points times shapes",
+    ),
+    Curve(
+        "fit, 600 members: points",
+        of_points_fit,
+        (10, 50, 250, 500),
+        "sums over the points; memory is the classes' covariances, points times points",
+    ),
+    Curve(
+        "anomaly score: classes",
+        of_classes,
+        (2, 10, 50),
+        "every class is asked for its evidence; hypotheses only of classes that an object may belong to",
+    ),
+)
+
+
+def exponent(sizes: Sequence[int], numbers: Sequence[float]) -> float:
+    """Slope of the logarithms between the two largest sizes."""
+    return float(np.log(numbers[-1] / numbers[-2]) / np.log(sizes[-1] / sizes[-2]))
+
+
+def table(found: dict[str, tuple[list[float], list[int]]]) -> str:
+    """Return the table, in Markdown."""
+    lines = [
+        "| what grows | from | to | seconds at most | exponent of time | of memory | why |",
+        "|---|---:|---:|---:|---:|---:|---|",
+    ]
+    for curve in CURVES:
+        seconds, memory = found[curve.what]
+        lines.append(
+            f"| {curve.what} | {curve.sizes[0]:,} | {curve.sizes[-1]:,} | {seconds[-1]:.2g} | "
+            f"{exponent(curve.sizes, seconds):.2f} | {exponent(curve.sizes, memory):.2f} | {curve.why} |"
+        )
+    return "\n".join(lines)
+
+
+def draw(found: dict[str, tuple[list[float], list[int]]]) -> None:
+    """Draw seconds over size, all curves in one figure."""
+    axes = new_axes(None, width=PAGE, height=0.5 * PAGE)
+    for number, curve in enumerate(CURVES):
+        axes.plot(
+            curve.sizes,
+            found[curve.what][0],
+            color=LINE_COLOURS[number],
+            marker=LINE_MARKERS[number],
+            label=curve.what,
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("objects, members, points or classes")
+    axes.set_ylabel("seconds of one processor")
+    legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    write_whole(IMAGE, rendered(axes.figure, "png"))
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument(
+        "--write-docs", action="store_true", help="write the table and figure of docs/scale.md"
+    )
+    given = parser.parse_args()
+    found = {}
+    for curve in CURVES:
+        found[curve.what] = curve.measure(given.turns)
+        print(curve.what, [f"{one:.3g} s" for one in found[curve.what][0]], flush=True)
+    text = table(found)
+    print(text)
+    if given.write_docs:
+        write_into(DOCUMENT, {"scaling": text})
+        draw(found)
+
+
+if __name__ == "__main__":
+    main()
