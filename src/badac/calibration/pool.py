@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta
+from scipy.stats import beta, gamma
 
 from badac.calibration.tail import ParetoTail
 
@@ -87,7 +87,8 @@ class Pool:
     def possible_pvalues(self, pvalue: float, n_values: int = 19) -> tuple[FloatArray, FloatArray]:
         """Return what the share of known objects may really be where the pool says `pvalue`: values and their weights (g,).
 
-        A count of c objects among n leaves Beta(c + 1, n - c); beyond, each shape and scale of the tail says its own.
+        A count of c objects among n leaves Beta(c + 1, n - c); beyond, each shape and scale of the tail says its own, and none
+        knows more than the few objects that were seen so far out: a tail of a form of its own begins where they end.
         """
         at, there, _ = self._joint
         middles = (np.arange(n_values) + 0.5) / n_values
@@ -98,6 +99,8 @@ class Pool:
             return base, np.full(n_values, 1.0 / n_values)
         score = self._score_at(pvalue)
         tail = self.tail.survivals(np.array([score]))[0] / self.tail.survivals(np.array([at]))[0].clip(1e-300)
+        seen = max(pvalue * (n + 1.0), 1.0)
+        base = there * gamma.ppf(middles, seen) / seen
         values = np.outer(base, np.minimum(tail, 1.0)).ravel()
         return values, np.outer(np.full(n_values, 1.0 / n_values), self.tail.weight).ravel()
 
