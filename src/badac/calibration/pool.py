@@ -1,7 +1,9 @@
 """A pool of known objects' scores: counted where it suffices, continued by a tail where it does not.
 
     p = (1 + number of known objects with score >= s) / (1 + number of known objects)             counted: exact
-    p = P(tail beyond s), joined to the count at the last score that 10 known objects reach       extrapolated
+    p = P(tail beyond s), joined to the count at the last score that 10 known objects reach       extrapolated,
+        and one more known object as strange as that added: few were seen there, and a training set that lacks a class's
+        strangest members has a pool that lacks them too
 
 A count is a conformal p-value (Vovk, Gammerman & Shafer 2005): uniform for one more object of the pool's kind, whatever the
 score. It is never below one over the pool, and a list of few objects among many needs smaller ones (Mary & Roquain 2022):
@@ -81,7 +83,10 @@ class Pool:
         out = np.asarray((1.0 + self.counted(score)) / (1.0 + len(self.score)))
         far = self.extrapolated(score)
         if far.any():
-            out[far] = there * np.minimum(self.tail.survival(score[far]) / reached, 1.0)
+            share = there * np.minimum(self.tail.survival(score[far]) / reached, 1.0)
+            # One more known object might have been as strange: where the pool holds c of them, c + 1 of that many.
+            more = 1.0 + 1.0 / (1.0 + share * (1.0 + len(self.score)))
+            out[far] = np.minimum(share * more, there)
         return np.asarray(np.maximum(out, _SMALLEST))
 
     def possible_pvalues(self, pvalue: float, n_values: int = 19) -> tuple[FloatArray, FloatArray]:
@@ -102,7 +107,8 @@ class Pool:
         seen = max(pvalue * (n + 1.0), 1.0)
         base = there * gamma.ppf(middles, seen) / seen
         values = np.outer(base, np.minimum(tail, 1.0)).ravel()
-        return values, np.outer(np.full(n_values, 1.0 / n_values), self.tail.weight).ravel()
+        weights = np.outer(np.full(n_values, 1.0 / n_values), self.tail.weight).ravel()
+        return values * pvalue / (weights @ values), weights
 
     def _score_at(self, pvalue: float) -> float:
         """The score beyond the joint whose p-value this is."""
