@@ -164,7 +164,9 @@ def main() -> int:
         record(
             "soak",
             f"seed {asked.seed}, {minutes:.0f} minutes: {counted(counts)}",
-            f"{len(lost)} FAILED: {'; '.join(lost)[:300]}" if lost else "nothing lost, nothing left behind",
+            f"{len(lost)} FAILED: {' '.join('; '.join(lost).split())[:300]}"
+            if lost
+            else "nothing lost, nothing left behind",
         )
     return 1 if lost else 0
 
