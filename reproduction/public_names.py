@@ -51,9 +51,10 @@ PUBLIC = (
 
 INTRODUCTION = """# Reference
 
-What is public: the names below, with the promises of [the project](project.md). Each has a page made from its docstring, with
-an example that runs as a test. Written by `python -m reproduction.public_names`; a test holds the list against `__all__` of
-every module, so that nothing becomes public, or stops being it, unseen.
+What is public: the names below, with the promises of [the project](project.md). Each has a page made from its docstring,
+with an example that runs as a test (three that need a cluster or LSDB are only shown). Written by `python -m
+reproduction.public_names`; a test holds the list against `__all__` of every module, so that nothing becomes public, or stops
+being it, unseen.
 """
 
 
