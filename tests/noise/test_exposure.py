@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from badac import BADACClassifier, Measurements, load, save
@@ -126,3 +127,31 @@ def test_an_exposure_is_used_or_refused() -> None:
     with pytest.raises(ValueError, match="is a Measurements"):
         BADACClassifier(noise="poisson").fit(objects, label, exposure=exposure)
     assert learn_noise(Gaussian(), Measurements(counts, 1.0), label, np.random.default_rng(0)) == Gaussian()
+
+
+def test_exposures_beside_new_counts_and_in_a_column(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    counts, exposure, label = cells(60, seed=9)
+    new, other, _ = cells(25, seed=10)
+    model = BADACClassifier(noise="poisson", class_model="template", random_state=0)
+    model.fit(counts, label, exposure=exposure)
+    proba = model.predict_proba(Measurements(new, exposure=other))
+    np.testing.assert_array_equal(model.predict_proba(new, exposure=other), proba)
+    assert model.rank(new, exposure=other).objects.size == 25
+    assert model.predict(new, exposure=other).shape == model.anomaly_score(new, exposure=other).shape == (25,)
+    with pytest.raises(ValueError, match="Give `exposure` to both"):
+        model.predict(new)
+    names = [f"g{number}" for number in range(20)]
+    known, asked = (pd.DataFrame(each, columns=names) for each in (counts, new))
+    for name, given in (("depth", "depth"), ("Library_Size", None)):
+        model.fit(known.assign(**{name: exposure}), label, exposure=given)
+        assert f"the column {name!r}" in model.describe()
+        save(model, tmp_path / "model.badac")
+        for one in (model, load(tmp_path / "model.badac")):
+            np.testing.assert_allclose(one.predict_proba(asked.assign(**{name: other})), proba)
+        with pytest.raises(ValueError, match=f"exposures of the column '{name}'"):
+            model.predict(asked)
+    with pytest.raises(ValueError, match="'time', that is not there"):
+        model.fit(known, label, exposure="time")
+    # Error bars are no counts: a column of that name is a feature like any other.
+    plain = BADACClassifier(class_model="template").fit(known.assign(exposure=exposure), label)
+    assert plain.n_features_in_ == 21

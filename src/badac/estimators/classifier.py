@@ -31,12 +31,12 @@ from badac.data.units import in_units
 from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.choices import choose_units, generator, is_left_open
 from badac.estimators.cross_fitting import leave_out
+from badac.estimators.exposure import with_exposure
 from badac.estimators.fitting import Recipe, without_new_members
 from badac.estimators.validation import (
     as_measured,
     as_seen,
     check_coordinates,
-    counted,
     describe_objects,
     names_of_columns,
     refuse_words,
@@ -69,7 +69,7 @@ class TrainingSupportWarning(UserWarning):
 
 @registered(
     "estimator",
-    version=5,
+    version=6,
     holds={
         "classes_": "(k,)",
         "class_models_": "(k,)",
@@ -186,6 +186,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     layout_: dict[str, Any]  # how a table was read (`badac.data.Layout`)
     record_: dict[str, Any]  # of a model that the command line has learned (`badac.job.Record`)
     phases_: Phases | None = None  # how times of transients become phases (`badac.nuisance.phase`)
+    exposure_column_: str | None = None  # of tables of counts (`badac.estimators.exposure`)
     beside_: ColumnsBeside | None = None  # how columns beside the points become points (`badac.data.beside`)
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
     # Made when first asked for, or when the model is saved: whoever only classifies pays nothing.
@@ -247,14 +248,15 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The night, plate or run of each object: what the objects of a batch have in common beyond their classes is taken
             for shared conditions and subtracted (`badac.classes.separate_conditions`, with its defaults).
         exposure : scalar, (n,), (m,) or (n, m) array-like, optional
-            Of an array `X` of counts, with ``noise="poisson"``: how deep each was looked for. New objects bring theirs as
-            ``Measurements(counts, exposure=...)``.
+            Of an array or table `X` of counts, with ``noise="poisson"``: how deep each was looked for. New objects bring
+            theirs (``predict(X, exposure=...)``). Of a table it may be the name of a column, which is then no feature, and
+            is looked for in new tables too; a column named as exposures are (`badac.estimators.exposure`) is found.
         **words
             None: `sample_weight` is refused, saying what to do instead.
         """
         refuse_words(words)
-        X = X if exposure is None else counted(self, X, X_err, exposure)
-        objects, table = to_objects(self, X, X_err, reset=True)
+        X, exposure = with_exposure(self, X, exposure, reset=True)
+        objects, table = to_objects(self, X, X_err, reset=True, exposure=exposure)
         label = to_labels(table.label if y is None and table is not None else y, objects)
         if batch is not None:
             objects = separate_conditions(objects, label, batch).objects
@@ -262,15 +264,17 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with spoken(self.verbose):
             return self.adopt(recipe.learn(objects, label, choose_units(self, objects), rng))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, X_err: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, *, X_err: Any = None, exposure: Any = None
+    ) -> Self:
         """Add labelled objects; labels not seen before become new classes.
 
         The classes without new members keep their models as they are. `classes` is accepted for scikit-learn's sake and
         needs not be given.
         """
         if not hasattr(self, "classes_"):
-            return self.fit(X, y, X_err=X_err)
-        objects = to_measurements(self, X, X_err, reset=False)
+            return self.fit(X, y, X_err=X_err, exposure=exposure)
+        objects = self._recognised(X, X_err, exposure)[0]
         label = to_labels(y, objects, like=self.training_label_)
         if objects.has_errors != self.fitted_with_errors_:
             raise ValueError(
@@ -343,64 +347,74 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- the known classes -------------------------------------------------------------------------------------------
 
-    def log_evidence(self, X: Any, *, X_err: Any = None) -> FloatArray:
+    def log_evidence(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
         """Return (n, k): log P(object | class), class priors not included."""
-        return self.judge(X, X_err=X_err).log_evidence
+        return self.judge(X, X_err=X_err, exposure=exposure).log_evidence
 
-    def predict_log_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
+    def predict_log_proba(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
         """Return (n, k): log probabilities of the known classes."""
-        return self.judge(X, X_err=X_err).log_proba
+        return self.judge(X, X_err=X_err, exposure=exposure).log_proba
 
-    def predict_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
+    def predict_proba(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
         """Return (n, k): probabilities of the known classes, columns in the order of `classes_`."""
-        return self.judge(X, X_err=X_err).proba
+        return self.judge(X, X_err=X_err, exposure=exposure).proba
 
-    def predict(self, X: Any, *, X_err: Any = None) -> npt.NDArray[Any]:
+    def predict(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> npt.NDArray[Any]:
         """Return (n,): the most probable known class."""
-        best = self.judge(X, X_err=X_err).log_proba.argmax(axis=1)
+        best = self.judge(X, X_err=X_err, exposure=exposure).log_proba.argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     # -- the anomaly -------------------------------------------------------------------------------------------------
 
-    def score_samples(self, X: Any, *, X_err: Any = None) -> FloatArray:
+    def score_samples(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
         """Return (n,): ``log sum_k P(d | k) P(k)``; scikit-learn's sign, low = strange."""
-        return self.judge(X, X_err=X_err).log_total
+        return self.judge(X, X_err=X_err, exposure=exposure).log_total
 
-    def anomaly_score(self, X: Any, *, X_err: Any = None) -> FloatArray:
+    def anomaly_score(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
         """Return (n,): how strange an object is, high = strange; what `rank` sorts by.
 
         The posterior log odds of the anomaly; with ``anomaly="evidence"`` minus the total log evidence. Where the classes do
         not follow their models, so that there is an `ensemble_`, "auto" takes the odds from the object's rank among left-out
         training objects (`badac.calibration.null_distribution`). `score_meaning_` says which of them it is.
         """
-        return self.judge(X, X_err=X_err).score
+        return self.judge(X, X_err=X_err, exposure=exposure).score
 
-    def anomaly_proba(self, X: Any, *, X_err: Any = None) -> FloatArray:
+    def anomaly_proba(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
         """Return (n,): posterior probability that the object belongs to no known class.
 
         By `anomaly_score`, but no surer than left-out members of the known classes allow: a class of n members has members
         unlike all of them (`badac.calibration.caution`). The first call leaves every training object out once
         (`prepare_pvalues`).
         """
-        return self.judge(X, X_err=X_err, pvalues=self.anomaly_model_ is not None).anomaly_proba
+        return self.judge(
+            X, X_err=X_err, exposure=exposure, pvalues=self.anomaly_model_ is not None
+        ).anomaly_proba
 
-    def anomaly_pvalue(self, X: Any, *, X_err: Any = None) -> FloatArray:
+    def anomaly_pvalue(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
         """Return (n,): share of known objects of the same class and noise that look at least as strange.
 
         Uniform for objects of the known classes, so a small value means what it says. The first call leaves every training
         object out once, to compare with those (`prepare_pvalues`); where there is an `ensemble_`, objects were left
         out already. Beyond the strangest of them a tail goes on (`badac.calibration.pool`); `verdicts` says where.
         """
-        return self.judge(X, X_err=X_err, pvalues=True).pvalue
+        return self.judge(X, X_err=X_err, exposure=exposure, pvalues=True).pvalue
 
-    def compare(self, X: Any, *, X_err: Any = None) -> Comparison:
+    def compare(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> Comparison:
         """Say how new objects differ from the training's: noise, error bars, values, gaps, p-values (`badac.comparison`).
 
         The promise of a list (`rank` with `fdr`) holds for objects like the training's only.
         """
-        return self._comparison(self.judge(X, X_err=X_err, pvalues=True))
+        return self._comparison(self.judge(X, X_err=X_err, exposure=exposure, pvalues=True))
 
-    def rank(self, X: Any, *, X_err: Any = None, fdr: float | None = None, verdicts: Any = None) -> Ranking:
+    def rank(
+        self,
+        X: Any,
+        *,
+        X_err: Any = None,
+        exposure: Any = None,
+        fdr: float | None = None,
+        verdicts: Any = None,
+    ) -> Ranking:
         """Return a table of the objects, strangest first.
 
         Parameters
@@ -417,7 +431,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if fdr is not None:
             check_share(fdr)
-        objects, given = self._recognised(X, X_err)
+        objects, given = self._recognised(X, X_err, exposure)
         judged = self._walk(objects, pvalues=fdr is not None or self.anomaly_model_ is not None)
         rows = np.arange(len(judged.objects))
         if verdicts is not None:
@@ -435,13 +449,14 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _comparison(self, judged: Judgement) -> Comparison:
         return compare(judged, names=names_of_columns(self))
 
-    def explain(self, X: Any, *, X_err: Any = None) -> Explanation:
+    def explain(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> Explanation:
         """Say why objects are strange: which points, which window, and what they should have looked like.
 
         With an `anomaly` other than "auto" the classes are described for this on the first call.
         """
         check_is_fitted(self)
-        measured, table = as_measured(self, X, X_err, reset=False)
+        X, exposure = with_exposure(self, X, exposure, reset=False)
+        measured, table = as_measured(self, X, X_err, reset=False, exposure=exposure)
         judged = self._walk(as_seen(self, measured, reset=False), pvalues=False, warn=False)
         if self._explaining is None:
             self._explaining = judged.model.deviations()
@@ -466,7 +481,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- everything at once ------------------------------------------------------------------------------------------
 
-    def verdicts(self, X: Any, *, X_err: Any = None, pvalues: bool = False) -> Verdicts:
+    def verdicts(self, X: Any, *, X_err: Any = None, exposure: Any = None, pvalues: bool = False) -> Verdicts:
         """Return everything about each object in one pass, in the order of the data (`badac.verdicts.Verdicts`).
 
         Parameters
@@ -476,24 +491,26 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pvalues : bool
             Whether to compare with known objects too: p-values, and which of them are extrapolated.
         """
-        objects, table = self._recognised(X, X_err)
+        objects, table = self._recognised(X, X_err, exposure)
         needed = pvalues or self.anomaly_model_ is not None
         return _named(
             self._walk(objects, pvalues=needed).verdicts(WITH_PVALUES if pvalues else STANDARD), table
         )
 
-    def _recognised(self, X: Any, X_err: Any) -> tuple[Measurements, Any]:
+    def _recognised(self, X: Any, X_err: Any, exposure: Any) -> tuple[Measurements, Any]:
         check_is_fitted(self)
-        return to_objects(self, X, X_err, reset=False)
+        X, exposure = with_exposure(self, X, exposure, reset=False)
+        return to_objects(self, X, X_err, reset=False, exposure=exposure)
 
-    def judge(self, X: Any, *, X_err: Any = None, pvalues: bool = False, warn: bool = True) -> Judgement:
+    def judge(
+        self, X: Any, *, X_err: Any = None, exposure: Any = None, pvalues: bool = False, warn: bool = True
+    ) -> Judgement:
         """Return the walk of some objects, each step of which is done once, when it is asked for (`badac.judge.Judgement`).
 
         Its objects are checked, and in the units of the model; `pvalues` says whether p-values or
         `anomaly_proba` will be asked for, `warn` whether a `TrainingSupportWarning` names curves beyond the training's times.
         """
-        check_is_fitted(self)
-        return self._walk(to_measurements(self, X, X_err, reset=False), pvalues=pvalues, warn=warn)
+        return self._walk(self._recognised(X, X_err, exposure)[0], pvalues=pvalues, warn=warn)
 
     def _walk(self, objects: Measurements, *, pvalues: bool, warn: bool = True) -> Judgement:
         check_coordinates(objects, self.training_, self.class_models_)
@@ -509,14 +526,13 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return judged.with_frequencies(judged.frequencies())
         return judged
 
-    def adapt(self, X: Any, *, X_err: Any = None) -> Self:
+    def adapt(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> Self:
         """Return a fitted copy with the class frequencies of new, unlabelled objects, as their evidence has them.
 
         Classes, calibration and anomaly stay as they are. A training set that does not support the new objects (their noise
         or number of points is outside of what it had) is said in a `TrainingSupportWarning`: frequencies cannot mend that.
         """
-        check_is_fitted(self)
-        objects = to_measurements(self, X, X_err, reset=False)
+        objects = self._recognised(X, X_err, exposure)[0]
         check_coordinates(objects, self.training_, self.class_models_)
         judged = self.fitted_.judge(objects, n_threads=n_threads(self.n_jobs))
         found = judged.frequencies()
@@ -552,7 +568,10 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "prior": np.exp(self.class_log_prior_).tolist(),
             "model": [type(one).__name__.lower() for one in self.class_models_],
         }
-        lines = [text_table(classes, most=50), f"Noise: {_short(self.noise_)}.", *model.calibration.lines()]
+        lines = [text_table(classes, most=50), f"Noise: {_short(self.noise_)}."]
+        if self.exposure_column_ is not None:
+            lines.append(f"Exposure: the column {self.exposure_column_!r}.")
+        lines += model.calibration.lines()
         if self.anomaly_model_ is not None:
             named = type(self.anomaly_model_).__name__.lower()
             lines.append(

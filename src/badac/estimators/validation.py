@@ -69,35 +69,29 @@ def to_measurements(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> Measu
     return to_objects(estimator, X, X_err, reset=reset)[0]
 
 
-def counted(estimator: Any, X: Any, X_err: Any, exposure: Any) -> Measurements:
-    """Return an array of counts with the exposure that was given beside it."""
-    if isinstance(X, Measurements):
-        raise ValueError(
-            "`X` is a Measurements: give it the exposure, Measurements(counts, exposure=...), and not `fit`."
-        )
-    if X_err is not None:
-        raise ValueError(
-            "`exposure` is for counts, which bring their own width: `X_err` must not be given too."
-        )
-    return Measurements(_values(estimator, as_frame(X), True), exposure=exposure)
-
-
-def to_objects(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Measurements, Catalogue | None]:
+def to_objects(
+    estimator: Any, X: Any, X_err: Any, *, reset: bool, exposure: Any = None
+) -> tuple[Measurements, Catalogue | None]:
     """Return what was passed as objects, as the classes see them, and the catalogue that a table made, with what travels."""
-    objects, found = as_measured(estimator, X, X_err, reset=reset)
+    objects, found = as_measured(estimator, X, X_err, reset=reset, exposure=exposure)
     return as_seen(estimator, objects, reset=reset), found
 
 
-def as_measured(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Measurements, Catalogue | None]:
+def as_measured(
+    estimator: Any, X: Any, X_err: Any, *, reset: bool, exposure: Any = None
+) -> tuple[Measurements, Catalogue | None]:
     """Return what was passed as objects, and the catalogue that a table made, with names and what travels.
 
     A table with error columns is read by the one recogniser (`badac.data.from_table`). On fit how it was read is kept as
-    ``layout_``, and new tables are read by that: columns by name, units converted, what is missing or scaled said.
+    ``layout_``, and new tables are read by that: columns by name, units converted, what is missing or scaled said. An
+    `exposure` goes with an array, or a table without errors, of counts.
     """
     X = X if isinstance(X, Catalogue) else as_frame(X)
     found: Catalogue | None = None
     if reset:
         _forget_layout(estimator)
+    if exposure is not None:
+        _refuse_beside_exposure(estimator, X, X_err, reset)
     if isinstance(X, Measurements):
         if X_err is not None:
             raise ValueError("`X` is a Measurements and has its own errors: `X_err` must not be given too.")
@@ -117,7 +111,7 @@ def as_measured(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Mea
     else:
         if X_err is None and hasattr(X, "columns") and hasattr(X, "dtypes"):
             refuse_strays(X)
-        objects = Measurements(_values(estimator, X, reset), X_err)
+        objects = Measurements(values_of(estimator, X, reset), X_err, exposure=exposure)
         if hasattr(X, "columns") and hasattr(X, "index"):
             ids, index = row_names(X, None)
             found = Catalogue(objects, ids, None, "values without errors", carried=index)
@@ -128,6 +122,24 @@ def as_measured(estimator: Any, X: Any, X_err: Any, *, reset: bool) -> tuple[Mea
     if reset:
         refuse_without_errors(objects)
     return objects, found
+
+
+def _refuse_beside_exposure(estimator: Any, X: Any, X_err: Any, reset: bool) -> None:
+    """Refuse what cannot have an exposure beside it."""
+    if isinstance(X, (Measurements, Catalogue)):
+        raise ValueError(
+            f"`X` is a {type(X).__name__}: its objects bring the exposure, Measurements(counts, exposure=...), and it must not "
+            "be given beside them."
+        )
+    if X_err is not None:
+        raise ValueError(
+            "`exposure` is for counts, which bring their own width: `X_err` must not be given too."
+        )
+    if _brings_errors(estimator, X, X_err, reset):
+        raise ValueError(
+            "`exposure` is for counts, which bring their own width, and the table has errors beside its values. Drop one of "
+            "the two."
+        )
 
 
 def as_seen(estimator: Any, objects: Measurements, *, reset: bool) -> Measurements:
@@ -198,7 +210,7 @@ def _forget_layout(estimator: Any) -> None:
         del estimator.layout_
 
 
-def _values(estimator: Any, X: Any, reset: bool) -> npt.NDArray[np.float64]:
+def values_of(estimator: Any, X: Any, reset: bool) -> npt.NDArray[np.float64]:
     """Return the values of an array-like, through scikit-learn's own checks."""
     # Neither a mask nor a date survives them.
     if isinstance(X, np.ma.MaskedArray) or (isinstance(X, np.ndarray) and X.dtype.kind in "mM"):

@@ -64,7 +64,7 @@ def _out_of_bag(training: TrainingSet) -> tuple[FloatArray, IntArray]:
     values = (training.objects.values - scales.centre) / scales.scale
     seen = np.clip(np.where(training.objects.observed, values, 0.0), -1e30, 1e30).astype(np.float32)
     rng = np.random.default_rng(0)
-    drawn = draw(training.label, _TREES, n, rng)
+    drawn = draw(training.label, _TREES, n // 2, rng)
     tried, seed = max(1, int(np.sqrt(seen.shape[1]))), rng.integers(2**62, size=_TREES)
     nodes = _kernels.grow_trees(Growth(seen, training.label, drawn, seed, k, tried, _LEAST_IN_LEAF))
     unseen = not_drawn(drawn, n)

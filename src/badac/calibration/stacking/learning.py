@@ -11,8 +11,8 @@ where nothing is wrong (Wilks 1938), so that much must be gained in all. So the 
 
 Every base model is asked about objects that it had not seen: as they are, and again with known noise added (values drawn, error
 bars grown accordingly), so that the weights (`badac.calibration.stacking.weights`) and what is normal
-(`badac.calibration.null_distribution`) hold for noisier objects than any in training. Trees are grown once, each without
-half of the objects, and are asked about those (out of bag: Breiman 1996). Class models are learned again without a fifth of
+(`badac.calibration.null_distribution`) hold for noisier objects than any in training. Trees are grown once, each without a
+fifth of the objects, and are asked about those (out of bag: Breiman 1996). Class models are learned again without a fifth of
 the objects at a time; of many objects some are left out at once, and 20,000 others are learned from. 1,500 left-out objects
 tell the weights as well as all, so that the cost is bounded; trees see every object. They may see the gaps of an object if
 left-out objects gain by that.
@@ -37,7 +37,7 @@ from badac.calibration.stacking.base_models import (
 )
 from badac.calibration.stacking.ensemble import Ensemble, noise_levels
 from badac.calibration.stacking.samples import at_most
-from badac.calibration.stacking.trees import Trees, grow
+from badac.calibration.stacking.trees import N_KEPT, Trees, grow
 from badac.calibration.stacking.weights import Stacking, learn_stacking, log_losses
 from badac.classes.model import ClassModel
 from badac.classes.population.population import Population
@@ -144,7 +144,7 @@ def learn_ensemble(
     mean, error = gain_of(before, after)
     if not wanted and mean <= error:
         return None
-    chosen = tuple(trees for trees, _ in grown if trees.sees_gaps in ways)
+    chosen = tuple(trees.first(N_KEPT) for trees, _ in grown if trees.sees_gaps in ways)
     share = shares(objects.observed, label, training.n_classes) if gaps else None
     base_models = BaseModels(learn_kinds(training), chosen, share)
     outputs = [BaseOutputs(*of_copy) for of_copy in zip(copies, log_evidences, stacked, level, strict=True)]
