@@ -11,10 +11,10 @@ from populations import gaussian
 
 
 def told_by_trees(n: int, seed: int) -> tuple[Objects, np.ndarray]:
-    """Two classes of the same mean and covariance in 12 columns, told apart by the signs of two of them."""
+    """Two classes of nearly the same mean and covariance in 12 columns, told apart by stripes in one of them."""
     rng = np.random.default_rng(seed)
     values = rng.uniform(-1.0, 1.0, (n, 12))
-    label = (values[:, 0] * values[:, 1] > 0).astype(np.int64)
+    label = (np.cos(9.0 * values[:, 0]) > 0).astype(np.int64)
     return Objects(values, 0.05), label
 
 

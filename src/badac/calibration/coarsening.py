@@ -1,6 +1,6 @@
 """A coarsened posterior: probabilities that stay calibrated when the data do not follow the class models.
 
-    P(class | d)  proportional to  P(d | class)^beta P(class),     0 < beta <= 1, rarely up to 3
+    P(class | d)  proportional to  P(d | class)^beta P(class),     0 < beta <= 1, rarely up to 5
 
 Many points that each fit a little worse than the model says add up to certainty that is not there. One exponent for all
 classes tempers it (Miller & Dunson 2019). It is learned by the log-loss of the training objects, each left out of its own
@@ -51,7 +51,7 @@ MOST_OBJECTS = 4000
 _CLEARLY = 2.0
 # The largest exponent, and how what it is above 1 falls with the noise: shells and checkers of `benchmarks/default_tables.py`
 # with noise added ask for 1 to 2.
-_MOST, _FADES = 3.0, 1.5
+_MOST, _FADES = 5.0, 1.5
 # Prior of the slope with the noise: mean and standard deviation.
 _SLOPE = (0.6, 0.2)
 _LEAST_NOISE = 1e-3

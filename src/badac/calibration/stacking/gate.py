@@ -2,7 +2,7 @@
 
     log P(class | d) = a log P_models(class | d) + b log P_trees(class | d) + constant
 
-A few randomised trees are grown on half each of at most a thousand objects, and each object is asked of the trees that
+A few randomised trees are grown on a share of at most a thousand objects, and each object is asked of the trees that
 had not seen it (out of bag: Breiman 1996). The two weights are learned on one half of the objects and judged on the other. No
 noisy copies, no folds: it takes a tenth of a second, and only opens the gate. What the stack is worth is found by the stack.
 """
@@ -20,7 +20,8 @@ from badac.calibration.stacking.weights import log_losses
 from badac.training import TrainingSet
 
 _OBJECTS = 1000  # tell a gain of 0.02 nats
-_TREES = 50
+# Trees, each grown from so large a share of the objects: 30 of them had not seen an object.
+_TREES, _SHARE = 100, 0.7
 _LEAST_IN_LEAF = 2
 _SURE = 2.0  # standard errors
 _LEAST_OBJECTS = 60  # fewer cannot be sure of a gain that matters
@@ -64,7 +65,7 @@ def _out_of_bag(training: TrainingSet) -> tuple[FloatArray, IntArray]:
     values = (training.objects.values - scales.centre) / scales.scale
     seen = np.clip(np.where(training.objects.observed, values, 0.0), -1e30, 1e30).astype(np.float32)
     rng = np.random.default_rng(0)
-    drawn = draw(training.label, _TREES, n // 2, rng)
+    drawn = draw(training.label, _TREES, int(_SHARE * n), rng)
     tried, seed = max(1, int(np.sqrt(seen.shape[1]))), rng.integers(2**62, size=_TREES)
     nodes = _kernels.grow_trees(Growth(seen, training.label, drawn, seed, k, tried, _LEAST_IN_LEAF))
     unseen = not_drawn(drawn, n)
