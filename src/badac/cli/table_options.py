@@ -73,6 +73,15 @@ Columns = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        metavar="COLUMN",
+        help="Of counts (--noise poisson): column that says how long or how deep each object was looked at; no errors needed.",
+        rich_help_panel=_PANEL,
+    ),
+]
 Features = Annotated[
     list[str] | None,
     typer.Option(
@@ -153,6 +162,7 @@ TABLE_OPTIONS: dict[str, tuple[Any, Any]] = {
     "labels": (Labels, None),
     "column": (Columns, None),
     "columns": (Features, None),
+    "exposure": (Exposure, None),
     "pair": (PairOption, None),
     "missing": (Missing, None),
     "errors": (Errors, ErrorsChoice.sigma),
@@ -221,12 +231,14 @@ def table_options(**said: Any) -> TableOptions:
     return TableOptions(
         label=said["label"],
         labels=str(said["labels"] or ""),
-        columns=roles(said["column"]),
+        columns={**roles(said["column"]), **({"exposure": said["exposure"]} if said["exposure"] else {})},
         features=tuple(
             name.strip() for text in said["columns"] or () for name in text.split(",") if name.strip()
         ),
         conventions=Conventions.of(
-            pair=said["pair"] or (), missing=said["missing"] or (), errors=said["errors"].value
+            pair=said["pair"] or (),
+            missing=said["missing"] or (),
+            errors="none" if said["exposure"] else said["errors"].value,
         ),
         preparation=preparation,
     )

@@ -49,6 +49,8 @@ SOURCES = {
     "psflux": "Rubin", "diaobjectid": "Rubin", "fluxcal": "SNANA", "e_magnitude": "OSC",
 }  # fmt: skip
 ROLES = ("object", "time", "band", "value", "error", "label")
+# Of tables of counts with a row per object.
+EXPOSURE = "exposure"
 
 
 @dataclass(frozen=True)
@@ -181,10 +183,15 @@ def _value(names: Sequence[str], given: Mapping[str, str | None], pair: tuple[st
 def check_overrides(names: Sequence[str], given: Mapping[str, str | None], roles: Sequence[str]) -> None:
     """Refuse a role that a table does not have, and a column that is not there, naming near ones."""
     for role, column in given.items():
-        if role not in ROLES:
-            raise ValueError(f"`columns` has roles {', '.join(ROLES)}: got {role!r}.")
+        if role not in (*ROLES, EXPOSURE):
+            raise ValueError(f"`columns` has roles {', '.join((*ROLES, EXPOSURE))}: got {role!r}.")
         if column is None:
             continue
+        if role == EXPOSURE and role not in roles:
+            raise ValueError(
+                f"`columns` names {column!r} for the exposure, which belongs to a table of counts with one row an object; this "
+                "one is read as long, one row a measurement. Give the curves as Measurements(counts, exposure=...)."
+            )
         if role not in roles:
             raise ValueError(
                 f"`columns` names {column!r} for the {role}, which only a long table has (one row a measurement); this one is "

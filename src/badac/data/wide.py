@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from badac.data.catalogue import Catalogue
 from badac.data.cells import read_cells
 from badac.data.column_sorts import plain_numbers
-from badac.data.columns import check_overrides, find
+from badac.data.columns import EXPOSURE, check_overrides, find
 from badac.data.conventions import Conventions, Said
 from badac.data.frames import as_frame
 from badac.data.losses import Losses, counted, some
@@ -26,7 +27,7 @@ from badac.data.measurements import Measurements
 from badac.data.pairing import Pair, Pairing, pair_columns
 from badac.data.quantities import units_in
 from badac.data.rows import labelled, more_than_once, names_of, row_names
-from badac.data.validation import any_nan
+from badac.data.validation import any_nan, as_real
 from badac.data.vectors import FEWEST_OF_A_CURVE, are_objects, from_vectors, vector_columns
 
 MOST_ABSENT = 1 / 3
@@ -55,7 +56,8 @@ def from_wide(
     frame : DataFrame, or any table that `badac.data.frames.as_frame` takes
         Cells may hold whole spectra or light curves (`badac.data.vectors`).
     columns : mapping, optional
-        Overrides for the roles "object" and "label"; None: there is none.
+        Overrides for the roles "object" and "label"; None: there is none. "exposure": the column of the exposures of
+        counts, which need no errors.
     at : (m,) array-like, optional
         Coordinates of the points.
     features : sequence of str, optional
@@ -97,8 +99,12 @@ def from_wide(
             return whole
     names = [name for name in names if name not in vectors]
     frame = frame[names] if vectors else frame
-    check_overrides(names, given, ("object", "label"))
+    check_overrides(names, given, ("object", "label", EXPOSURE))
     roles = {role: given[role] if role in given else find(names, role) for role in ("object", "label")}
+    roles[EXPOSURE] = given.get(EXPOSURE)
+    if roles[EXPOSURE] is not None:
+        # Counts bring their own width.
+        meant = replace(meant, errors="none")
     special = {name for name in roles.values() if name is not None}
     pairing = pair_columns([name for name in names if name not in special], meant.pair).typed(frame)
     if meant.errors != "none":
@@ -120,7 +126,8 @@ def from_wide(
     losses = _notes(losses, ids, values)
     named = [f"{role} = {name}" for role, name in roles.items() if name is not None]
     travel = [f"carried along: {some(list(carried), 6)}"] if carried else []
-    objects = Measurements(values, cells.sigma if meant.errors != "none" else None, at=at)
+    sigma = cells.sigma if meant.errors != "none" else None
+    objects = Measurements(values, sigma, at=at, exposure=_exposure(frame, roles[EXPOSURE]))
     catalogue = Catalogue(
         objects,
         ids,
@@ -179,6 +186,13 @@ def checked_names(frame: Any) -> list[str]:
             raise ValueError(f"The table has more than one column {name!r}. Rename or drop one.")
         seen.add(name)
     return names
+
+
+def _exposure(frame: Any, name: str | None) -> npt.NDArray[np.float64] | None:
+    """Return (n, 1): the exposures of the objects, of the column that has them."""
+    if name is None:
+        return None
+    return as_real(np.asarray(frame[name]), f"the exposures (column {name!r})")[:, None]
 
 
 def _wanted(
