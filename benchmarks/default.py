@@ -247,7 +247,7 @@ def write_page(results: dict[str, Any]) -> None:
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     order = sorted(ranks, key=lambda model: ranks[model])
     words = (
-        f"Measured so far: {len(rows)} of {len(TABLES)} tables, the first of the script, which says nothing of the others; "
+        f"Measured so far: {len(rows)} of {len(TABLES)} tables, which says nothing of the others; "
         f"the last column says on how many seeds. Log-loss best, or within two standard errors of the best peer, on {held} of "
         f"these {len(rows)}. Mean rank by log-loss: "
         + ", ".join(f"{model} {ranks[model]:.1f}" for model in order)
