@@ -122,7 +122,7 @@ for room in (200, 400):  # MB: for no thread, for one of three
         print("refused")
 """
     done = subprocess.run(
-        ["sh", "-c", 'ulimit -s 262144 && exec "$0" "$@"', sys.executable, "-c", code],
+        ["/bin/sh", "-c", 'ulimit -s 262144 && exec "$0" "$@"', sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=False,
