@@ -145,8 +145,9 @@ def test_curves_at_their_own_times_are_stacked_with_trees_on_their_positions() -
     assert model.ensemble_.names == ("class models", "trees")
     assert model.ensemble_.columns is not None
     new, truth = curves(200)
-    # Only the size of the swing tells the classes, among points that stray: chance is one half, its error 0.035.
-    assert (model.predict(new) == truth).mean() > 0.57
+    # Only the size of the swing tells the classes, at any phase and among points that stray: positions alone say .6, with
+    # quantiles .94 (three draws, 160 objects: .935 to .949, error .017).
+    assert (model.predict(new) == truth).mean() > 0.85
     np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1.0, rtol=1e-12)
     pvalue = model.anomaly_pvalue(new)
     assert abs((pvalue <= 0.5).mean() - 0.5) < 4 * 0.5 * np.sqrt(1 / 200 + 1 / 160)

@@ -2,15 +2,18 @@
 
     column a = E[z_a | d]  with its posterior standard deviation as error,      z: latent positions under all training objects
     column k = log P(d | class k) less that of the best class, softened
+    column q = low, usual and high value in a band, by rank
 
 A population of all training objects, whatever their class (`badac.classes.irregular`), sees through noise and gaps: some ten
 positions say what a curve is like, where a grid of bins has a hundred cells, most of them empty. Columns beside the curve
 (bands in which an object has one point, at one coordinate: `badac.data.beside`) stand next to them as they were measured, and
-so does what the class models say: where they are wrong depends on what the object is like.
+so does what the class models say: where they are wrong depends on what the object is like. A few wild points spoil positions,
+which are Gaussian, and leave quantiles alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +27,7 @@ from badac.training import TrainingScales, TrainingSet
 
 # Latent positions: 12 tell the SPCC's classes as well as 16 (docs/light_curves.md); of few objects a twelfth of their number.
 _RANK, _OBJECTS_PER_POSITION = 12, 12
+_QUANTILES = (0.1, 0.5, 0.9)
 _SOFTNESS = 3.0  # of the evidence: a hundred nats behind count for ten (`badac.calibration.stacking.weights`)
 
 
@@ -58,7 +62,7 @@ class LatentColumns:
         return cls(population, bands, TrainingScales.of(seen)), seen
 
     def apply(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> Measurements:
-        """Return (n, r + c + k): positions, columns beside the curve, and how far each class is behind the best."""
+        """Return (n, r + c + k + q): positions, columns beside the curve, how far each class is behind the best, quantiles."""
         return _columns(self.population, self.bands, objects, evidence, n_threads)
 
 
@@ -73,10 +77,26 @@ def _columns(
     sigma = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     beside = [_one_point(objects, band) for band in bands.tolist()]
     behind = soften(evidence, _SOFTNESS)
-    values = np.column_stack([mean, *(value for value, _ in beside), behind])
+    assert population.process is not None, "fit first"
+    curves = [band for band in range(population.process.basis.n_bands) if band not in bands]
+    spread = _quantiles(objects, curves)
+    values = np.column_stack([mean, *(value for value, _ in beside), behind, spread])
+    exact = np.where(np.isnan(spread), np.inf, 0.0)
     return Measurements(
-        values, np.column_stack([sigma, *(error for _, error in beside), np.zeros_like(behind)])
+        values, np.column_stack([sigma, *(error for _, error in beside), np.zeros_like(behind), exact])
     )
+
+
+def _quantiles(objects: Measurements, bands: Sequence[int]) -> FloatArray:
+    """Return (n, 3 b): low, usual and high values in each band, by rank; NaN where an object has no point there."""
+    band = np.broadcast_to(0 if objects.band is None else objects.band, objects.shape)
+    found = [np.empty((len(objects), 0))]
+    for number in bands:
+        values = np.sort(np.where(objects.observed & (band == number), objects.values, np.nan), axis=1)
+        last = (~np.isnan(values)).sum(axis=1, keepdims=True) - 1
+        place = np.rint(np.maximum(last, 0) * np.array(_QUANTILES)).astype(np.int64)
+        found.append(np.take_along_axis(values, place, axis=1))
+    return np.column_stack(found)
 
 
 def _one_point(objects: Measurements, band: int) -> tuple[FloatArray, FloatArray]:
