@@ -22,9 +22,10 @@ def straying(n: int, seed: int, points: int = 9) -> tuple[Measurements, np.ndarr
 
 
 def test_the_score_keeps_its_meaning_beyond_the_most_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stack is learned of no more than `MOST_OBJECTS` (4,000); a fifth of them here, in a fifth of the time."""
+    """No more than `MOST_OBJECTS` (4,000) tell the weights, and as many instances are kept; here a fifth, for its time."""
     most = MOST_OBJECTS // 5
     monkeypatch.setattr("badac.calibration.posterior.MOST_OBJECTS", most)
+    monkeypatch.setattr("badac.calibration.stacking.base_models.MOST_INSTANCES", most)
     objects, label = straying(most + 20, 1, points=10)
     few, many = (BADACClassifier(random_state=0).fit(objects[:n], label[:n]) for n in (most - 20, most + 20))
     for model in (few, many):
@@ -34,7 +35,7 @@ def test_the_score_keeps_its_meaning_beyond_the_most_objects(monkeypatch: pytest
     # Two models of nearly the same objects, whose trees, noise and left-out objects were drawn anew.
     assert np.abs(few.predict_proba(new) - many.predict_proba(new)).mean() < 0.05
     assert spearmanr(few.anomaly_score(new), many.anomaly_score(new)).statistic > 0.95
-    # A bounded cost: as many members as tell the exponent, and no more.
+    # A bounded cost of an object, whatever the size of the training set.
     assert many.ensemble_ is not None
     members = [one.curves.n_objects for one in many.ensemble_.base_models.models[0]]  # type: ignore[attr-defined]
     assert sum(members) == most

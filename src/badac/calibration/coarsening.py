@@ -181,8 +181,11 @@ def _sharpened(
     uncertainty = _uncertainty(exponent, relative, prior, contaminated)
     if not exponent - _CLEARLY * uncertainty > 1.0:
         return None
-    gain = (total(1.0) - float(found.fun)) / len(relative)
-    return Coarsening(exponent, exponent, uncertainty, _FADES, level, gain, contaminated)
+    gained = total(1.0) - float(found.fun)
+    # So many standard errors are worth half their square in nats; objects that are all sure already gain nothing.
+    if gained < 0.5 * _CLEARLY**2:
+        return None
+    return Coarsening(exponent, exponent, uncertainty, _FADES, level, gained / len(relative), contaminated)
 
 
 def _with_slope(

@@ -98,7 +98,7 @@ class LazyClassifier:
         return self._view(X, X_err, "anomaly_proba", "anomaly_proba", "anomaly_proba")
 
     def anomaly_pvalue(self, X: Any, *, X_err: Any = None) -> Any:
-        """Return (n,): share of known objects of the same class and noise that look at least as strange."""
+        """Return (n,): share of known objects that look at least as strange."""
         return self._view(X, X_err, "pvalue", "pvalue", "anomaly_pvalue")
 
     def verdicts(self, X: Any, *, X_err: Any = None, pvalues: bool = True) -> Any:

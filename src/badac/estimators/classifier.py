@@ -391,11 +391,13 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ).anomaly_proba
 
     def anomaly_pvalue(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
-        """Return (n,): share of known objects of the same class and noise that look at least as strange.
+        """Return (n,): share of known objects that look at least as strange.
 
-        Uniform for objects of the known classes, so a small value means what it says. The first call leaves every training
-        object out once, to compare with those (`prepare_pvalues`); where there is an `ensemble_`, objects were left
-        out already. Beyond the strangest of them a tail goes on (`badac.calibration.pool`); `verdicts` says where.
+        Uniform for objects of the known classes, so a small value means what it says. Bayes factors of all classes and noise
+        levels are compared as they are; other scores with those of the same class and noise (`badac.calibration.score_map`).
+        The first call leaves every training object out once, to compare with those (`prepare_pvalues`); where there is an
+        `ensemble_`, objects were left out already. Beyond the strangest of them a tail goes on (`badac.calibration.pool`);
+        `verdicts` says where.
         """
         return self.judge(X, X_err=X_err, exposure=exposure, pvalues=True).pvalue
 

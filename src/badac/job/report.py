@@ -238,7 +238,7 @@ def _how_to_read(found: Found) -> str:
     )
     return (
         f"The probability that an object is something new is made {made}; the order is by it. The p-value says the same "
-        "without any expectation: the share of known objects of the same class and noise that look at least as strange. Lists "
+        "without any expectation: the share of known objects that look at least as strange. Lists "
         f"of discoveries are made of p-values. In full, the score is {found.model.score_meaning_}"
     )
 

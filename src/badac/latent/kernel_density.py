@@ -109,7 +109,7 @@ class KernelDensity:
 
         def work(block: slice, _: int) -> None:
             for column in range(len(BANDWIDTHS)):
-                side, constant = _object_features(latent[block], shared[column])
+                side, constant = _object_features(latent[block], shared[column], n_threads)
                 terms = side @ curves[column].T
                 if skip is not None:
                     terms[np.arange(len(terms)), skip[block]] = -np.inf
@@ -180,11 +180,13 @@ def _curve_features(positions: FloatArray, shared: FloatArray) -> FloatArray:
     return np.hstack([pulled, products(pulled) * half, -0.5 * own[:, None]])
 
 
-def _object_features(latent: LatentLikelihood, shared: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _object_features(
+    latent: LatentLikelihood, shared: FloatArray, n_threads: int
+) -> tuple[FloatArray, FloatArray]:
     """Object side (n, r + p + 1) of the product, ``(G b, G, 1)``, and its constant ``offset + k`` (n,)."""
     inverse = np.asarray(np.linalg.inv(shared), dtype=np.float64)
     gain, pulled, log_det = latent_posterior(
-        latent.precision, latent.shift, pack(inverse), np.zeros(len(shared))
+        latent.precision, latent.shift, pack(inverse), np.zeros(len(shared)), n_threads=n_threads
     )
     constant = latent.offset - np.einsum("ia,ia->i", latent.shift, pulled)
     constant += np.linalg.slogdet(shared)[1] + log_det

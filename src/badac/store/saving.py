@@ -109,9 +109,8 @@ def _answering(model: Any) -> Any:
     Each part of a file may be as it should be while another is missing: only a model that answers is one.
     """
     asked = getattr(model, "model", model)  # a stream judges by one
-    known = asked.training_[:1]
-    walk = asked.judge(known, warn=False) if len(known) else asked.fitted_
-    assert len(known) == 0 or walk.proba.shape == (1, len(asked.classes_))
+    fitted, known = asked.fitted_, asked.training_[:1]
+    assert len(known) == 0 or fitted.judge(known).proba.shape == (1, len(asked.classes_))
     return model
 
 
