@@ -159,7 +159,7 @@ def _vanishes(group):
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_ends_all_processes_with_130(tmp_path):
     command = [
-        sys.executable, "-m", "reproduction", "--size", "1000", "--jobs", "2", "-o", str(tmp_path), "-a", "forest", "-a", "lof",
+        sys.executable, "-m", "reproduction", "--size", "300", "--jobs", "2", "-o", str(tmp_path), "-a", "forest", "-a", "lof",
     ]  # fmt: skip
     running = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=ROOT
