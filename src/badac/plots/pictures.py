@@ -255,7 +255,13 @@ def counts(picture: Picture, ax: Axes) -> None:
 
 
 LEGENDS: dict[str, dict[str, Any]] = {
-    "light curve": {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "ncols": 4, "columnspacing": 0.9}
+    "light curve": {
+        "loc": "lower left",
+        "bbox_to_anchor": (-0.02, 1.0),
+        "ncols": 4,
+        "columnspacing": 0.7,
+        "handlelength": 1.2,
+    }
 }
 """Where the legend goes: above the axes where a curve may run anywhere in them; elsewhere where there is room."""
 

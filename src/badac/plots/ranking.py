@@ -91,7 +91,7 @@ class RankingDisplay:
             ax.set_ylabel("probability")
         # Above the axes: where the curves run depends on the data.
         legend(
-            ax, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=3, columnspacing=1.0, handlelength=1.2
+            ax, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2, columnspacing=1.0, handlelength=1.2
         )
         self.ax_, self.figure_ = ax, ax.figure  # type: ignore[assignment]
         return self
