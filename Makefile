@@ -129,21 +129,23 @@ repository: $(STAMP)
 
 # The core under sanitizers, over random shapes and wrong calls: all levels of the machine, then plain vectors, then threads.
 SECONDS ?= 60
+SEED ?= 0
 # RECORD=1 writes what was counted into docs/reliability.md.
 RECORD ?= 0
 sanitize fuzz soak: export BADAC_RECORD := $(RECORD)
 sanitize: $(STAMP)
-	$(BIN)/python tests/_kernels/sanitized.py address --seconds $(SECONDS)
-	$(BIN)/python tests/_kernels/sanitized.py address --plain --seconds $(SECONDS)
-	$(BIN)/python tests/_kernels/sanitized.py thread --seconds $(SECONDS)
+	$(BIN)/python -m pip install --quiet "nanobind>=2.2"
+	$(BIN)/python tests/_kernels/sanitized.py address --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python tests/_kernels/sanitized.py address --plain --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python tests/_kernels/sanitized.py thread --seconds $(SECONDS) --seed $(SEED)
 
-# Damaged input at random, for as many seconds of each kind; BADAC_FUZZ_SEED draws others.
+# Damaged input at random, for as many seconds of each kind; SEED draws others.
 fuzz: $(STAMP)
-	BADAC_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/reliability/test_fuzz.py -q -s -n 0
+	BADAC_FUZZ_SECONDS=$(SECONDS) BADAC_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest tests/reliability/test_fuzz.py -q -s -n 0
 
 # Random verbs on random tables with kills at random moments, compared with an undisturbed run.
 soak: $(STAMP)
-	$(BIN)/python tests/reliability/soak.py --seconds $(if $(filter-out 60,$(SECONDS)),$(SECONDS),3600)
+	$(BIN)/python tests/reliability/soak.py --seconds $(if $(filter-out 60,$(SECONDS)),$(SECONDS),3600) --seed $(SEED)
 
 clean:
 	rm -rf $(VENV) build demo paper-results docs/gallery docs/reference

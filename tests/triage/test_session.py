@@ -254,6 +254,30 @@ def test_bad_input_says_what_to_do(survey, tmp_path):
         Session(survey.model, survey.objects.points(slice(0, 5)))
 
 
+@pytest.mark.parametrize("fails", ["write", "fsync"])
+def test_what_could_not_be_kept_is_not_found_later(survey, tmp_path, monkeypatch, fails):
+    """A disk that fills up half-way through a line, or that fails when it is asked to keep it: the file is as it was."""
+    from badac.triage import journal
+
+    session = Session(survey.model, survey.objects, tmp_path / "looks.jsonl", survey.ids)
+    session.say(0, "dull")
+    before = session.path.read_bytes()
+
+    def full(file, data=b""):
+        if fails == "write":
+            file.write(data[: len(data) // 2])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(*((journal, "_write_all") if fails == "write" else (journal.os, "fsync")), full)
+        with pytest.raises(OSError, match="No space"):
+            session.say(1, "dull")
+    assert session.path.read_bytes() == before
+    assert [each.object for each in session.statements] == [survey.ids[0]]
+    session.say(1, "dull")
+    assert len(Session.open(session.path, survey.model, survey.objects, survey.ids).said) == 2
+
+
 def test_a_folder_that_cannot_be_written_to_is_said_before_anybody_looks(survey):
     with pytest.raises(OSError, match="would be lost"):
         Session(survey.model, survey.objects, Path("/proc/looks.jsonl"), survey.ids)

@@ -329,6 +329,46 @@ def test_the_server_wants_its_token_and_its_own_name(served, survey):
     assert seen["id"] == "star-0" and len(seen["points"]) == len(seen["expected"]) == survey.objects.n_points
 
 
+def test_a_stranger_is_refused_before_the_body_is_read(served):
+    """Without the token, or with a length that no page sends: not one byte of what is announced is waited for."""
+    server, _ = served
+    for header, status in (
+        ({"Content-Length": str(1 << 40)}, b"403"),
+        ({"X-Badac-Token": TOKEN, "Content-Length": str(1 << 40)}, b"413"),
+        ({"X-Badac-Token": TOKEN, "Transfer-Encoding": "chunked"}, b"413"),
+    ):
+        with socket.create_connection(("127.0.0.1", server.sock.getsockname()[1]), timeout=10) as call:
+            lines = ["POST /api/say HTTP/1.1", "Host: 127.0.0.1", *(f"{k}: {v}" for k, v in header.items())]
+            call.sendall("\r\n".join([*lines, "", ""]).encode())
+            assert call.recv(4096).split()[1] == status
+
+
+def test_odd_rows_are_none(served):
+    server, desk = served
+    key = {"X-Badac-Token": TOKEN}
+    for rows in ("%C2%B2", "1" * 5000, "-1", "x"):
+        assert asked(server, f"/api/brief?rows={rows}", key)[0] == 404
+    # One row that is none: nothing is said of the others either.
+    assert asked(server, "/api/say", key, {"rows": [0, 9999], "said": "dull"})[0] == 404
+    with pytest.raises(ValueError, match="9999"):
+        desk.say([0, 9999], "dull", None, who=None)
+    assert not desk.session.statements
+
+
+def test_a_session_whose_file_is_lost_is_said(served):
+    server, desk = served
+    key = {"X-Badac-Token": TOKEN}
+    desk.session.say(0, "dull")
+    kept = desk.session.path.read_bytes()
+    desk.session.path.unlink()
+    for path, body in (("/api/state", None), ("/api/undo", {"who": None})):
+        status, _, text = asked(server, path, key, body)
+        assert status == 507 and "cannot be read or written" in json.loads(text)["detail"]
+    desk.session.path.write_bytes(kept + b"no line of a session\n")
+    status, _, text = asked(server, "/api/state", key)
+    assert status == 422 and "line 3" in json.loads(text)["detail"]
+
+
 def test_a_catalogue_with_gaps_and_irregular_bands_are_shown(survey):
     from badac import BADACClassifier
 

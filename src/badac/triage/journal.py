@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -111,7 +111,7 @@ class Journal:
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
         assert self.path is not None
-        with open(self.path, "a+b") as file:
+        with open(self.path, "a+b", buffering=0) as file:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield file
@@ -122,9 +122,15 @@ class Journal:
         with self._locked() as file:
             # Another process may have been killed half-way since.
             self._mend(file)
-            file.write(line.encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+            end = file.seek(0, os.SEEK_END)
+            try:
+                _write_all(file, line.encode() + b"\n")
+                os.fsync(file.fileno())
+            except BaseException:
+                # What is said to have failed is not found in the file later, whole or half.
+                with suppress(OSError):
+                    os.ftruncate(file.fileno(), end)
+                raise
             self._catch_up(file)
 
     def _mend(self, file: BinaryIO) -> None:
@@ -145,7 +151,6 @@ class Journal:
         if half.rstrip().endswith(b"}") and _is_json(half):
             self._parsed(half, "the last line")
             file.write(b"\n")  # whole, but for its end
-            file.flush()
             return
         if not start + cut and not _BEGIN.startswith(half[: len(_BEGIN)]):
             raise ValueError(f"{self.path} is not the file of a session. Give another file.")
@@ -195,6 +200,12 @@ class Journal:
                 f"{self.path} is not the file of a session, or {where} of it is damaged ({error}). Remove that line to "
                 "go on without it, or give another file."
             ) from None
+
+
+def _write_all(file: BinaryIO, data: bytes) -> None:
+    """Write a line to a file without a buffer: nothing of it waits for a later close."""
+    while data:
+        data = data[file.write(data) :]
 
 
 def _is_json(line: bytes) -> bool:

@@ -1,8 +1,9 @@
 """The page's server: loopback only unless asked, a token in the address, one object at a time as JSON.
 
-Whoever has the address has the session: the token is drawn anew for each start, compared in constant time, and asked for with
-every call. The page may load nothing but its own module and stylesheet (Content-Security-Policy), and an address under another
-name than the one given is refused, so that no other site can reach it through the browser.
+Whoever has the address has the session: the token is drawn anew for each start, compared in constant time, and asked for
+with every call, before anything else of it is read. The page may load nothing but its own module and stylesheet (Content-
+Security-Policy), and an address under another name than the one given is refused, so that no other site can reach it through
+the browser.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import socket
 import threading
 from typing import Any
 
-from fastapi import Depends, FastAPI, Header, HTTPException, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from badac.triage.static_files import static
@@ -35,6 +37,8 @@ _STATIC = {
     "triage.css": "text/css; charset=utf-8",
 }
 _LONGEST_NAME = 200
+_LONGEST_BODY = 1 << 16  # bytes: a hundred rows and three names are a tenth of it
+_NO_TOKEN = "The address lacks its token: use the one that badac triage printed."
 
 
 class Said(BaseModel):
@@ -73,13 +77,19 @@ def make_app(desk: Desk, token: str, hosts: tuple[str, ...] = ("127.0.0.1", "loc
         bare = name.rsplit(":", 1)[0] if not name.endswith("]") else name
         if bare not in hosts:
             return Response("This name is not the server's own.", 421, headers=_HEADERS)
-        answer: Response = await call_next(request)
+        refused = _refused(request, token)
+        answer: Response = await call_next(request) if refused is None else refused
         answer.headers.update(_HEADERS)
         return answer
 
-    def allowed(x_badac_token: str = Header(default="")) -> None:
-        if not secrets.compare_digest(x_badac_token.encode(), token.encode()):
-            raise HTTPException(403, "The address lacks its token: use the one that badac triage printed.")
+    @app.exception_handler(OSError)
+    async def not_kept(_: Request, wrong: OSError) -> Response:
+        said = f"The file of the session cannot be read or written: {wrong.strerror or wrong}. Nothing more is kept."
+        return JSONResponse({"detail": said}, 507)
+
+    @app.exception_handler(ValueError)
+    async def refused_in_words(_: Request, wrong: ValueError) -> Response:
+        return JSONResponse({"detail": str(wrong)}, 422)
 
     def row_of(row: int) -> int:
         if not 0 <= row < len(desk.session.ids):
@@ -90,7 +100,7 @@ def make_app(desk: Desk, token: str, hosts: tuple[str, ...] = ("127.0.0.1", "loc
     def page(request: Request) -> Response:
         given = request.query_params.get("token", "")
         if not secrets.compare_digest(given.encode(), token.encode()):
-            return Response("The address lacks its token: use the one that badac triage printed.", 403)
+            return Response(_NO_TOKEN, 403)
         return Response(static("page.html"), media_type="text/html; charset=utf-8")
 
     @app.get("/{name}.{suffix}")
@@ -100,45 +110,59 @@ def make_app(desk: Desk, token: str, hosts: tuple[str, ...] = ("127.0.0.1", "loc
             raise HTTPException(404)
         return Response(static(f"{name}.{suffix}"), media_type=kind)
 
-    @app.get("/api/state", dependencies=[Depends(allowed)])
+    @app.get("/api/state")
     def state(n: int = 12) -> dict[str, Any]:
         with turn:
             return desk.state(min(max(n, 1), 100))
 
-    @app.get("/api/object/{row}", dependencies=[Depends(allowed)])
+    @app.get("/api/object/{row}")
     def one(row: int) -> dict[str, Any]:
         with turn:
             return desk.view(row_of(row))
 
-    @app.get("/api/brief", dependencies=[Depends(allowed)])
+    @app.get("/api/brief")
     def brief(rows: str) -> list[dict[str, Any]]:
         with turn:
-            return [desk.brief(row_of(int(row))) for row in rows.split(",")[:100] if row.isdigit()]
+            return [desk.brief(row_of(_number(row))) for row in rows.split(",")[:100]]
 
-    @app.get("/api/find", dependencies=[Depends(allowed)])
+    @app.get("/api/find")
     def find(name: str) -> dict[str, Any]:
         with turn:
             return {"row": desk.find(name)}
 
-    @app.post("/api/say", dependencies=[Depends(allowed)])
+    @app.post("/api/say")
     def say(what: Said) -> dict[str, Any]:
         with turn:
-            try:
-                for row in what.rows:
-                    desk.session.say(row_of(row), what.said, what.name, who=what.who or None)
-            except ValueError as wrong:
-                raise HTTPException(422, str(wrong)) from None
-            except OSError as wrong:
-                raise HTTPException(507, f"Not kept: {wrong.strerror or wrong}.") from None
+            desk.say([row_of(row) for row in what.rows], what.said, what.name, who=what.who)
             return desk.state()
 
-    @app.post("/api/undo", dependencies=[Depends(allowed)])
+    @app.post("/api/undo")
     def undo(what: Undo) -> dict[str, Any]:
         with turn:
             row = desk.session.undo(what.who or None)
             return {**desk.state(), "undone": row}
 
     return app
+
+
+def _refused(request: Request, token: str) -> Response | None:
+    """Refuse a call without its token, or of a length that no page sends, before its body is read; None where it may go on."""
+    if not request.url.path.startswith("/api/"):
+        return None
+    given = request.headers.get("x-badac-token", "")
+    if not secrets.compare_digest(given.encode(), token.encode()):
+        return JSONResponse({"detail": _NO_TOKEN}, 403)
+    if request.method in ("GET", "HEAD"):
+        return None
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or len(length) > 9 or int(length) > _LONGEST_BODY:
+        return JSONResponse({"detail": f"A call has at most {_LONGEST_BODY} bytes, and says how many."}, 413)
+    return None
+
+
+def _number(text: str) -> int:
+    """Return the row that a text names; -1, which is none, for any other text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -76,6 +76,20 @@ class Desk:
         near = [row for row, one in enumerate(ids) if one.lower().startswith(name.lower())]
         return near[0] if near and name else None
 
+    def say(self, rows: list[int], what: str, name: str | None, *, who: str | None) -> None:
+        """Say the same of several objects: of all, or of none if a row is none; a full disk is said with a count."""
+        n = len(self.session.ids)
+        if any(not 0 <= row < n for row in rows):
+            raise ValueError(f"rows of the table are 0 to {n - 1}: got {rows}.")
+        for count, row in enumerate(rows):
+            try:
+                self.session.say(row, what, name, who=who or None)
+            except OSError as wrong:
+                raise OSError(
+                    wrong.errno,
+                    f"{wrong.strerror or wrong}; {count} of {len(rows)} were kept, and the rest was not",
+                ) from None
+
     # -- one object --------------------------------------------------------------------------------------------------
 
     def brief(self, row: int) -> dict[str, Any]:

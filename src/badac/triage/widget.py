@@ -25,8 +25,7 @@ def answer(desk: Desk, method: str, path: str, body: dict[str, Any] | None) -> A
     if parts == ["api", "find"]:
         return {"row": desk.find(query["name"])}
     if method == "POST" and body is not None and parts == ["api", "say"]:
-        for row in body["rows"]:
-            desk.session.say(int(row), body["said"], body.get("name"), who=body.get("who") or None)
+        desk.say([int(row) for row in body["rows"]], body["said"], body.get("name"), who=body.get("who"))
         return desk.state()
     if method == "POST" and parts == ["api", "undo"]:
         row = desk.session.undo((body or {}).get("who") or None)
