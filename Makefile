@@ -9,10 +9,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 NATIVE := $(wildcard src/native/*) CMakeLists.txt pyproject.toml
 
-# Two processes share the tests, file by file. One BLAS thread a process keeps timings and memory honest.
+# Two processes share the tests, file by file (tests/conftest.py says which files together, and what begins first). One BLAS thread a
+# process keeps timings and memory honest.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
+# Bytecode is kept, whatever the environment says: some eighty processes that the tests start would each compile the package anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: wheel demo reproduce test lint docs site unit install clean sanitize fuzz soak test-oldest test-latest plain coverage repository interoperability
 

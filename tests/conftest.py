@@ -1,13 +1,54 @@
-"""What every test shares: seeds, and where the real data sets are."""
+"""What every test shares: seeds, where the real data sets are, and which tests one of several processes runs together."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+
+# Files that share what is dear to make: a cluster, a tiny reproduction. One process runs all of them.
+TOGETHER = ("tests/reproduction/", "tests/scale/")
+# What takes longest is begun first, so that two processes end together.
+LONGEST = (
+    *TOGETHER,
+    "tests/estimators/test_sklearn.py",
+    "tests/test_gallery.py",
+    "tests/test_examples.py",
+    "tests/classes/test_subclasses.py",
+    "tests/noise_learning/",
+    "tests/triage/",
+    "tests/reliability/",
+    "tests/laws/",
+    "tests/cli/",
+    "tests/job/",
+    "tests/classes/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        return next((k for k, name in enumerate(LONGEST) if item.nodeid.startswith(name)), len(LONGEST))
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """By file, as `--dist loadfile`, and by folder where its files share something."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+    config.option.loadscopereorder = False  # the order above, in place of the number of tests
+    return ByFile(config, log)
+
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

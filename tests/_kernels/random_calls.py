@@ -88,7 +88,8 @@ def main() -> None:
             right(rng, counts)
         for _ in range(50):
             wrongly(rng, counts)
-    print(f"random calls, seed {seed}: {dict(counts)}, instruction sets {', '.join(levels())}")
+    said = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
+    print(f"random calls, seed {seed}: {said}, instruction sets {', '.join(levels())}")
 
 
 if __name__ == "__main__":
