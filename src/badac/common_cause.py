@@ -1,0 +1,129 @@
+"""One change of all new objects that makes them like the training's: much that differs may have a single cause.
+
+    error bars      sigma -> c sigma
+    scale           values, sigma -> g values, g sigma
+    offset          values -> values + b
+
+The size of a change is that under which most objects are most probable: a median over objects, in which a few anomalies do not
+count. Whether it is the cause is for `badac.comparison` to say: it is, if nothing else differs once it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.data.measurements import Measurements
+from badac.data.units import in_units, log_jacobian
+from badac.evidence import log_evidence
+from badac.judge import FittedModel
+from badac.posterior import log_total
+
+FloatArray = npt.NDArray[np.float64]
+
+SURE = 4.0
+"""Standard errors beyond which a difference is none of chance."""
+# Logs of factors: fine enough for a parabola, wide enough for error bars that are variances or full widths.
+_LOG_FACTORS = np.linspace(-1.6, 1.6, 17)
+# Offsets in units of the training's spread.
+_OFFSETS = np.linspace(-2.0, 2.0, 17)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of all objects.
+
+    Attributes
+    ----------
+    size : float
+        The factor, or the offset in the units of the model.
+    sure : float
+        By how many standard errors most objects are more probable with it.
+    apply : function
+        From objects to the changed ones.
+    """
+
+    size: float
+    sure: float
+    apply: Callable[[Measurements], Measurements]
+
+
+def with_error_scale(objects: Measurements, factor: float) -> Measurements:
+    """Return objects whose error bars are `factor` times as large."""
+    covariance = None if objects.covariance is None else factor**2 * objects.covariance
+    sigma = objects.sigma * factor
+    return objects._changed(sigma=sigma, covariance=covariance)
+
+
+def with_offset(objects: Measurements, offset: float) -> Measurements:
+    """Return objects whose values are larger by `offset`."""
+    return objects._changed(values=objects.values + offset)
+
+
+def error_bars(model: FittedModel, old: Measurements, new: Measurements) -> Change | None:
+    """Return the factor on the new error bars under which the bulk is as probable as the training's; None without errors."""
+    if not new.has_errors or not old.has_errors:
+        return None
+
+    def probable(objects: Measurements) -> FloatArray:
+        return np.column_stack(
+            [_log_total(model, with_error_scale(objects, factor)) for factor in np.exp(_LOG_FACTORS)]
+        )
+
+    before, after = probable(old), probable(new)
+    best_old, best_new = _most_probable(before, _LOG_FACTORS), _most_probable(after, _LOG_FACTORS)
+    # Where the members' own spread hides the error bars, the training's say nothing of a factor.
+    if _sure(before, _LOG_FACTORS, best_old, 0.0) < SURE:
+        best_old = 0.0
+    factor = float(np.exp(best_new - best_old))
+    sure = _sure(after, _LOG_FACTORS, best_new, best_old)
+    return Change(factor, sure, lambda objects: with_error_scale(objects, factor))
+
+
+def scale(model: FittedModel, new: Measurements) -> Change:
+    """Return the factor on values and error bars under which the bulk is most probable."""
+
+    def at(log_factor: float) -> FloatArray:
+        unit = float(np.exp(-log_factor))
+        return _log_total(model, in_units(new, unit)) - log_jacobian(new, unit)
+
+    curve = np.column_stack([at(one) for one in _LOG_FACTORS.tolist()])
+    best = _most_probable(curve, _LOG_FACTORS)
+    factor = float(np.exp(best))
+    sure = _sure(curve, _LOG_FACTORS, best, 0.0)
+    return Change(factor, sure, lambda objects: in_units(objects, 1.0 / factor))
+
+
+def offset(model: FittedModel, new: Measurements) -> Change:
+    """Return the offset on all values under which the bulk is most probable."""
+    sizes = _OFFSETS * float(np.median(model.scales.scale))
+    curve = np.column_stack([_log_total(model, with_offset(new, one)) for one in sizes.tolist()])
+    best = _most_probable(curve, sizes)
+    return Change(best, _sure(curve, sizes, best, 0.0), lambda objects: with_offset(objects, best))
+
+
+def _log_total(model: FittedModel, objects: Measurements) -> FloatArray:
+    return log_total(log_evidence(model.class_models, objects), model.log_prior)
+
+
+def _most_probable(curve: FloatArray, sizes: FloatArray) -> float:
+    """The size, of those (g,) that were tried or between two of them, with the highest median of log evidences (n, g)."""
+    middle = np.median(curve - curve[:, [len(sizes) // 2]], axis=0)
+    best = int(np.argmax(middle))
+    if 0 < best < len(sizes) - 1:
+        left, peak, right = middle[best - 1 : best + 2]
+        bend = left - 2.0 * peak + right
+        shift = 0.5 * (left - right) / bend if bend < 0 else 0.0
+        return float(sizes[best] + shift * (sizes[1] - sizes[0]))
+    return float(sizes[best])
+
+
+def _sure(curve: FloatArray, sizes: FloatArray, here: float, there: float) -> float:
+    """How many standard errors most objects are more probable with one size than with another."""
+    first, second = (int(np.argmin(np.abs(sizes - one))) for one in (here, there))
+    gain = curve[:, first] - curve[:, second]
+    error = 1.2533 * float(np.std(np.clip(gain, *np.quantile(gain, [0.1, 0.9])))) / np.sqrt(len(gain))
+    return float(np.median(gain) / max(error, 1e-12))
