@@ -25,6 +25,7 @@ import numpy as np
 from badac import BADACClassifier
 from badac.calibration.discoveries import discoveries, false_share_bound
 from badac.calibration.pool import Pool
+from badac.calibration.two_groups import TwoGroups
 from badac.metrics import detection_summary
 from badac.simulate import Experiment, experiment
 from benchmarks.lists_cases import bad_case, real_set
@@ -34,6 +35,7 @@ from reproduction.marked import write_into
 RESULTS = Path("benchmarks/results/lists.json")
 PAGE = Path("docs/lists.md")
 N_TEST, FEWER, SHARE, FDR = 30_000, 3_000, 0.01, 0.1
+SMALL = (1e-4, 1e-3, 1e-2, 1e-1)
 
 Row = dict[str, Any]
 
@@ -75,20 +77,31 @@ def run(setting: str, number: str, n_train: str, seed: int) -> Row:
     pool, proba = model.fitted_.pool, found["anomaly_proba"]
     assert pool is not None
     detected = detection_summary(strange, found.score, contamination=SHARE)
-    by_proba = np.sort(1.0 - proba)
-    bayes = np.flatnonzero(np.cumsum(by_proba) / np.arange(1, N_TEST + 1) <= FDR)
-    top = np.argsort(-proba, kind="stable")[: bayes[-1] + 1 if bayes.size else 0]
-    decile = np.minimum((proba * 10).astype(int), 9)
     few = slice(0, FEWER)
+    # What adapt(new, anomalies=True) learns from these p-values.
+    adapted = TwoGroups.learn(found["pvalue"], SHARE).anomaly_proba(found["pvalue"])
     return {
         "many": listed(found["pvalue"], found.score, strange, pool),
         "few": listed(found["pvalue"][few], found.score[few], strange[few], pool),
         "detection": [detected.mcc, detected.auc, detected.rws],
+        "uniform": [float((found["pvalue"][~strange] <= level).mean() / level) for level in SMALL],
+        "proba": calibrated(proba, strange),
+        "adapted": calibrated(adapted, strange),
+        "seconds": time.process_time() - start,
+    }
+
+
+def calibrated(proba: np.ndarray, strange: np.ndarray) -> Row:
+    """Return stated and true shares of anomalies by tenths of a probability (n,), and the false share of the Bayes list."""
+    by_proba = np.sort(1.0 - proba)
+    bayes = np.flatnonzero(np.cumsum(by_proba) / np.arange(1, len(proba) + 1) <= FDR)
+    top = np.argsort(-proba, kind="stable")[: bayes[-1] + 1 if bayes.size else 0]
+    decile = np.minimum((proba * 10).astype(int), 9)
+    return {
         "bayes_false": float((~strange[top]).mean()) if top.size else 0.0,
         "stated": np.bincount(decile, proba, 10).tolist(),
         "true": np.bincount(decile, strange, 10).tolist(),
         "count": np.bincount(decile, minlength=10).tolist(),
-        "seconds": time.process_time() - start,
     }
 
 

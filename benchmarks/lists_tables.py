@@ -21,7 +21,9 @@ def places(results: dict[str, Row]) -> dict[str, str]:
         "lists": power(lists, "many"),
         "lists few": power(lists, "few"),
         "detection": detection(lists, kinds.get("peers", {})),
-        "calibration": calibration(lists),
+        "small p": uniform(lists),
+        "calibration": calibration(lists, "proba"),
+        "calibration adapted": calibration(lists, "adapted"),
         "bad cases": bad_cases(kinds.get("bad", {})),
         "real sets": real_sets(kinds.get("real", {})),
     }
@@ -84,18 +86,29 @@ def detection(lists: Cells, others: Cells) -> str:
     return table(["curves", "training", "seeds", "badac", "LOF", "KNN", "limit"], rows)
 
 
-def calibration(lists: Cells) -> str:
+def uniform(lists: Cells) -> str:
+    """P(p <= t) of known objects over t: 1 where p-values are right."""
+    rows = []
+    for (setting, number, n), seeds in lists.items():
+        found = np.array([row["uniform"] for row in seeds])
+        error = found.std(axis=0, ddof=min(1, len(found) - 1)) / np.sqrt(len(found))
+        cells = [f"{one:.2f} ± {e:.2f}" for one, e in zip(found.mean(axis=0), error, strict=True)]
+        rows.append([f"{setting} {number}", f"{int(n):,}", str(len(seeds)), *cells])
+    return table(["curves", "training", "seeds", "t = 0.0001", "0.001", "0.01", "0.1"], rows)
+
+
+def calibration(lists: Cells, which: str) -> str:
     """Stated and true share of anomalies by tenths of `anomaly_proba`, all seeds together, and the Bayes list."""
     rows = []
     for (setting, number, n), seeds in lists.items():
         stated, true, count = (
-            np.sum([row[name] for row in seeds], axis=0) for name in ("stated", "true", "count")
+            np.sum([row[which][name] for row in seeds], axis=0) for name in ("stated", "true", "count")
         )
         cells = [
             f"{s / c:.2f} / {t / c:.2f} ({c})" if c else ""
             for s, t, c in zip(stated, true, count.astype(int), strict=True)
         ]
-        wrong = np.array([row["bayes_false"] for row in seeds])
+        wrong = np.array([row[which]["bayes_false"] for row in seeds])
         error = float(wrong.std(ddof=min(1, len(wrong) - 1))) / np.sqrt(len(wrong))
         rows.append([f"{setting} {number}", f"{int(n):,}", *cells[1:], f"{wrong.mean():.3f} ± {error:.3f}"])
     tenths = [f"{k / 10:.1f}" for k in range(1, 10)]

@@ -83,11 +83,30 @@ def test_shifts_scales_gaps_and_noise_are_said(model: BADACClassifier, new: Meas
     assert {"error bars", "values"}.isdisjoint(one.what for one in noisy.differences)
 
 
+def test_one_cause_is_said_alone_with_its_size(model: BADACClassifier, new: Measurements) -> None:
+    """Units and zero point: noise levels, columns and p-values follow from them and are not said beside them."""
+    scaled = model.compare(Measurements(1.3 * new.values, 1.3 * new.sigma, at=X))
+    assert [one.what for one in scaled.differences] == ["values"] and "multiply both by" in scaled.why
+    assert scaled.differences[0].new == pytest.approx(1.3, rel=0.05)
+    shifted = model.compare(changed(new, new.values + 0.8))
+    assert [one.what for one in shifted.differences] == ["values"] and "all alike" in shifted.why
+    assert shifted.differences[0].new == pytest.approx(0.8, abs=0.1)
+    assert not shifted.promise_holds and shifted.error_scale == 1.0
+
+
+def test_rounded_values_are_called_so(model: BADACClassifier, new: Measurements) -> None:
+    found = model.compare(changed(new, np.round(new.values)))
+    assert "are rounded" in found.why and "column 0 takes" in found.why
+    assert "scatter" not in found.why and len(found.why) < 400
+    assert model.compare(changed(new, np.round(new.values, 2))).promise_holds
+
+
 def test_most_objects_strange_is_said(model: BADACClassifier) -> None:
     rng = np.random.default_rng(4)
     strange = np.sin(25.0 * X) + rng.standard_normal((200, 1)) + 0.2 * rng.standard_normal((200, 20))
     found = model.compare(Measurements(strange, 0.2, at=X))
     assert found.known_share < 0.1 and not found.promise_holds
+    assert found.why.startswith("Only") and "column" not in found.why
 
 
 def test_a_list_says_what_to_expect(model: BADACClassifier, new: Measurements) -> None:

@@ -7,8 +7,10 @@
     bulk                p-values above 0.2: uniform for objects like the training's, whatever a few anomalies do
     slope at 1          share of new objects that look known at all: twice the share of p-values above 1/2 (Storey 2002)
 
-What is found is said, one row each; where it makes p-values wrong the *promise* of a list is refused, not the ranking. A factor
-on the error bars of the new objects alone can be learned from their bulk, and is offered.
+What is found is said, one row each; where it makes p-values wrong the *promise* of a list is refused, not the ranking. Where
+one change of all new objects (`badac.common_cause`) mends everything, or leaving out one column, that is the cause, and is said
+alone; a factor on their error bars is offered. Where most objects are strange and no such change helps, that is said alone:
+shifts within classes to which hardly any of them belongs mean nothing.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from badac import common_cause
 from badac.calibration.pvalues import noise_level
-from badac.calibration.unusual_gaps import missing_share
+from badac.calibration.unusual_gaps import missing_share, without_columns
+from badac.common_cause import SURE, Change
 from badac.data.measurements import Measurements
-from badac.evidence import log_evidence
 from badac.judge import FittedModel, Judgement
-from badac.posterior import log_total
 
 __all__ = ["Comparison", "Difference", "ListWarning"]
 
@@ -40,9 +42,10 @@ _FEWEST = 20
 # Below these nothing is said: they change p-values by less than a pool of a few hundred leaves open.
 _OUTSIDE, _ERROR_FACTOR, _SHIFT, _SPREAD, _GAPS = 0.05, 1.15, 0.35, 1.5, 0.1
 _BULK, _BULK_SHIFT, _LEAST_KNOWN = 0.2, 0.05, 0.5
-_SURE = 4.0  # standard errors
 _ROWS_AT_A_TIME = 1_000_000
-_FACTORS = np.exp(np.linspace(-1.6, 1.6, 17))
+_MOST_STRANGE, _ROUNDED = "most objects strange", "rounding"
+# Of the objects that were compared: a column with fewer different values is rounded, where the training's is not.
+_FEW_DIFFERENT, _MANY_DIFFERENT = 0.1, 0.5
 
 
 class ListWarning(UserWarning):
@@ -63,13 +66,15 @@ class Difference:
     Attributes
     ----------
     what : str
-        "noise levels", "error bars", "values", "gaps" or "p-values".
+        "noise levels", "error bars", "values", "rounding", "gaps", "p-values" or "most objects strange".
     training, new : float
         The number that was compared.
     words : str
         What it means, and what to do.
     breaks_promise : bool
         Whether a stated share of false alarms cannot be promised because of it.
+    column : int or None
+        The column that it is about.
 
     Examples
     --------
@@ -83,6 +88,7 @@ class Difference:
     new: float
     words: str
     breaks_promise: bool
+    column: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -131,7 +137,12 @@ class Comparison:
     @property
     def why(self) -> str:
         """Why nothing can be promised, in words; empty if it can."""
-        return " ".join(one.sentence for one in self.differences if one.breaks_promise)
+        breaking = [one for one in self.differences if one.breaks_promise]
+        strange = [one for one in breaking if one.what == _MOST_STRANGE]
+        named = [one for one in breaking if one.what == _ROUNDED]
+        if strange and len(breaking) > len(strange):
+            return " ".join(one.sentence for one in named or strange) + " compare() says what else differs."
+        return " ".join(one.sentence for one in breaking)
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return the table: what, training, new, breaks_promise, words."""
@@ -177,23 +188,59 @@ def compare(judged: Judgement, rows: IntArray | None = None, names: Sequence[str
         return Comparison((), pvalue, None, known_share)
     most = _MOST_WITH_OWN_POINTS if objects.own_points else _MOST
     called = [*names, *(f"column {number}" for number in range(len(names), known.n_points))]
-    scale, sure = _error_factor(model, _some(known, most), objects[:most])
-    found = list(_error_bars(scale, sure))
-    error_scale = None if sure is None else scale if found else 1.0
+    some = objects[:most]
+    change = common_cause.error_bars(model, _some(known, most), some)
+    found = [] if change is None else list(_error_bars(change))
+    error_scale = None if change is None else change.size if found else 1.0
+
+    def after(one: Change) -> list[Difference]:
+        return list(_differences(Judgement(model, one.apply(objects), judged.n_threads), known, called))
+
+    def all_is_well(found: list[Difference]) -> bool:
+        return not any(one.breaks_promise for one in found)
+
     # The cause first: where all is well with the factor, noise levels, scatter and p-values only follow from it.
-    beside = [] if not found else [*_corrected(judged, objects, scale, known, called)]
-    if not found or any(one.breaks_promise for one in beside):
-        beside = [*_differences(Judgement(model, objects, judged.n_threads), known, called, pvalue)]
-    return Comparison((*found, *beside), pvalue, error_scale, known_share)
+    if found and change is not None and all_is_well(beside := after(change)):
+        return Comparison((*found, *beside), pvalue, error_scale, known_share)
+    differences = list(_differences(Judgement(model, objects, judged.n_threads), known, called, pvalue))
+    if not all_is_well(differences) and model.units.size == 1 and not objects.counted:
+        for cause in _causes(model, some):
+            if all_is_well(beside := after(cause[0])):
+                return Comparison((cause[1], *beside), pvalue, error_scale if found else 1.0, known_share)
+    for one in differences:
+        if one.column is not None and one.breaks_promise and all_is_well(after(_lacking(one.column))):
+            return Comparison((one,), pvalue, 1.0, known_share)
+    return Comparison((*found, *differences), pvalue, error_scale, known_share)
 
 
-def _corrected(
-    judged: Judgement, objects: Measurements, scale: float, known: Measurements, called: Sequence[str]
-) -> Iterator[Difference]:
-    """What still differs when the error bars of the objects are `scale` times as large."""
-    yield from _differences(
-        Judgement(judged.model, with_error_scale(objects, scale), judged.n_threads), known, called
-    )
+def _lacking(column: int) -> Change:
+    """Leave a column out."""
+
+    def without(objects: Measurements) -> Measurements:
+        return without_columns(objects, np.arange(objects.n_points) == column)
+
+    return Change(float(column), np.inf, without)
+
+
+def _causes(model: FittedModel, objects: Measurements) -> Iterator[tuple[Change, Difference]]:
+    """Changes of all values that may be the one thing that differs, and what is said if one of them is."""
+    scale = common_cause.scale(model, objects)
+    if scale.sure > SURE:
+        times = 1.0 / scale.size
+        words = (
+            f"the values and error bars of the new objects are {times:.2f} times as large as the training's. Bring them to "
+            f"its units (multiply both by {scale.size:.3g}), or fit with nuisance={{'gain': ...}}."
+        )
+        yield scale, Difference("values", 1.0, times, words, True)
+    offset = common_cause.offset(model, objects)
+    if offset.sure > SURE:
+        # In the units of the data.
+        size = -offset.size * float(model.units[0])
+        words = (
+            f"the values of the new objects are shifted by {size:+.3g}, all alike. Bring them to the training's zero point "
+            f"(add {-size:.3g}), or fit with nuisance={{'offset': ...}}."
+        )
+        yield offset, Difference("values", 0.0, size, words, True)
 
 
 def _differences(
@@ -213,13 +260,6 @@ def _known_share(pvalue: FloatArray) -> float:
     return float(min(2.0 * (pvalue > 0.5).mean(), 1.0)) if len(pvalue) else 1.0
 
 
-def with_error_scale(objects: Measurements, factor: float) -> Measurements:
-    """Return objects whose error bars are `factor` times as large."""
-    covariance = None if objects.covariance is None else factor**2 * objects.covariance
-    sigma = objects.sigma * factor
-    return objects._changed(sigma=sigma, covariance=covariance)
-
-
 # -- one check each ----------------------------------------------------------------------------------------------------
 
 
@@ -237,46 +277,9 @@ def _noise_levels(model: FittedModel, known: Measurements, objects: Measurements
         yield Difference("noise levels", 0.01, outside, words, outside > 0.2)
 
 
-def _error_factor(model: FittedModel, old: Measurements, new: Measurements) -> tuple[float, float | None]:
-    """Factor on the new error bars under which the bulk is as probable as the training's, and how sure; None if not told."""
-    if not new.has_errors or not old.has_errors:
-        return 1.0, None
-    (best_old, before), (best_new, after) = _most_probable(model, old), _most_probable(model, new)
-    # Where the members' own spread hides the error bars, the training's say nothing of a factor.
-    if _sure(before, best_old, 0.0) < _SURE:
-        best_old = 0.0
-    return float(np.exp(best_new - best_old)), _sure(after, best_new, best_old)
-
-
-def _sure(curve: FloatArray, here: float, there: float) -> float:
-    """How many standard errors most objects are more probable with one factor than with another (logs of both)."""
-    first, second = (int(np.argmin(np.abs(np.log(_FACTORS) - one))) for one in (here, there))
-    gain = curve[:, first] - curve[:, second]
-    error = 1.2533 * float(np.std(np.clip(gain, *np.quantile(gain, [0.1, 0.9])))) / np.sqrt(len(gain))
-    return float(np.median(gain) / max(error, 1e-12))
-
-
-def _most_probable(model: FittedModel, objects: Measurements) -> tuple[float, FloatArray]:
-    """Log of the factor on error bars under which most objects are most probable, and their log evidences (n, factors)."""
-    curve = np.column_stack(
-        [
-            log_total(log_evidence(model.class_models, with_error_scale(objects, factor)), model.log_prior)
-            for factor in _FACTORS
-        ]
-    )
-    middle = np.median(curve - curve[:, [len(_FACTORS) // 2]], axis=0)
-    best = int(np.argmax(middle))
-    at = np.log(_FACTORS)
-    if 0 < best < len(at) - 1:
-        left, peak, right = middle[best - 1 : best + 2]
-        bend = left - 2.0 * peak + right
-        shift = 0.5 * (left - right) / bend if bend < 0 else 0.0
-        return float(at[best] + shift * (at[1] - at[0])), curve
-    return float(at[best]), curve
-
-
-def _error_bars(scale: float, sure: float | None) -> Iterator[Difference]:
-    if sure is None or sure < _SURE or abs(np.log(scale)) < np.log(_ERROR_FACTOR):
+def _error_bars(change: Change) -> Iterator[Difference]:
+    scale = change.size
+    if change.sure < SURE or abs(np.log(scale)) < np.log(_ERROR_FACTOR):
         return
     kind = "small" if scale > 1 else "large"
     words = (
@@ -290,6 +293,11 @@ def _values(judged: Judgement, known: Measurements, called: Sequence[str]) -> It
     """Shift and spread of the columns within the predicted classes."""
     model, objects, predicted = judged.model, judged.objects, judged.predicted
     old = Judgement(model, _some(known, MOST), judged.n_threads)
+    rounded = list(_rounding(old.objects, objects, called))
+    if rounded:
+        # Medians and scatter of a few different values say nothing more.
+        yield from rounded
+        return
     worst_shift, worst_spread = (0.0, 0), (1.0, 0)
     for number in range(len(model.classes)):
         before = old.objects.values[old.predicted == number]
@@ -304,33 +312,49 @@ def _values(judged: Judgement, known: Measurements, called: Sequence[str]) -> It
             shift = float(np.median(second) - np.median(first)) / spread
             ratio = max(_mad(second), 1e-300) / spread
             error = 1.2533 * np.sqrt(1.0 / first.size + 1.0 / second.size)
-            if abs(shift) > max(abs(worst_shift[0]), _SHIFT, _SURE * error):
+            if abs(shift) > max(abs(worst_shift[0]), _SHIFT, SURE * error):
                 worst_shift = shift, column
             # A column that scatters less than its noise says, as one that spectra are normalised at, tells nothing of a scale.
             told = _mad(first) ** 2 > 0.25 * _noise(old.objects, column)
-            if told and abs(np.log(ratio)) > max(
-                abs(np.log(worst_spread[0])), np.log(_SPREAD), _SURE * error
-            ):
+            if told and abs(np.log(ratio)) > max(abs(np.log(worst_spread[0])), np.log(_SPREAD), SURE * error):
                 worst_spread = ratio, column
     if worst_shift[0]:
         words = (
             f"the values of the new objects are shifted: {called[worst_shift[1]]} by {worst_shift[0]:+.2g} times the spread "
             "within a class. Bring them to the training's zero point and units, or fit with nuisance={'offset': ...}."
         )
-        yield Difference("values", 0.0, worst_shift[0], words, True)
+        yield Difference("values", 0.0, worst_shift[0], words, True, worst_shift[1])
     if worst_spread[0] != 1.0:
         words = (
             f"the values of the new objects scatter {worst_spread[0]:.2g} times as much within a class as the training's "
             f"({called[worst_spread[1]]}). Bring them to the training's units, or fit with nuisance={{'gain': ...}}."
         )
-        yield Difference("values", 1.0, worst_spread[0], words, True)
+        yield Difference("values", 1.0, worst_spread[0], words, True, worst_spread[1])
+
+
+def _rounding(known: Measurements, objects: Measurements, called: Sequence[str]) -> Iterator[Difference]:
+    """Columns that hold hardly any different values, where the training's do."""
+    for column, name in enumerate(called):
+        shares = []
+        for part in (known, objects):
+            values = part.values[part.observed[:, column], column]
+            shares.append(len(np.unique(values)) / max(len(values), 1) if len(values) >= _FEWEST else np.nan)
+        if shares[0] > _MANY_DIFFERENT and shares[1] < _FEW_DIFFERENT:
+            values = np.unique(objects.values[objects.observed[:, column], column])
+            words = (
+                f"the values of the new objects are rounded, the training's are not: {name} takes {len(values)} different "
+                f"values in {len(objects):,} objects. Give them as they were measured, or with error bars that hold the "
+                "rounding (0.29 of a step)."
+            )
+            yield Difference(_ROUNDED, shares[0], shares[1], words, True)
+            return
 
 
 def _gaps(known: Measurements, objects: Measurements, called: Sequence[str]) -> Iterator[Difference]:
     old, new = missing_share(known.observed), missing_share(objects.observed)
     error = np.sqrt(0.25 * (1.0 / len(known) + 1.0 / len(objects)))
     column = int(np.argmax(np.abs(new - old)))
-    if abs(new[column] - old[column]) > max(_GAPS, _SURE * error):
+    if abs(new[column] - old[column]) > max(_GAPS, SURE * error):
         words = (
             f"{called[column]} is missing in {new[column]:.0%} of the new objects and in {old[column]:.0%} of the training's. "
             "P-values compare with training objects without it; the class itself may be less sure."
@@ -344,7 +368,7 @@ def _bulk(pvalue: FloatArray, known_share: float, n_known: int) -> Iterator[Diff
             f"only {known_share:.0%} of the new objects look like known ones: most are strange, so what is common to all of "
             "them (calibration, units, another population) may be what is strange."
         )
-        yield Difference("p-values", 1.0, known_share, words, True)
+        yield Difference(_MOST_STRANGE, 1.0, known_share, words, True)
         return
     bulk = pvalue[pvalue > _BULK]
     expected = 0.5 * (1.0 + _BULK)
@@ -353,7 +377,7 @@ def _bulk(pvalue: FloatArray, known_share: float, n_known: int) -> Iterator[Diff
     mean = float(bulk.mean())
     # The spread of a uniform number between 0.2 and 1; both the new and the left-out objects are a sample.
     error = (1.0 - _BULK) / np.sqrt(12.0) * np.sqrt(1.0 / bulk.size + 1.0 / max(n_known, 1))
-    if abs(mean - expected) > max(_BULK_SHIFT, _SURE * error):
+    if abs(mean - expected) > max(_BULK_SHIFT, SURE * error):
         kind = "stranger" if mean < expected else "less strange"
         words = (
             f"the bulk of the new objects is {kind} than the training's: p-values above {_BULK:g} average {mean:.2f}, not "

@@ -31,6 +31,7 @@ from badac.calibration.pool import Pool
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import LeftOut, noise_level
 from badac.calibration.stacking.base_models import BaseOutputs
+from badac.calibration.two_groups import FEWEST, TwoGroups
 from badac.calibration.unusual_gaps import (
     carried_over,
     missing_share,
@@ -86,6 +87,8 @@ class FittedModel:
         What p-values and the probability of an anomaly need, where it was made ready.
     compared : Measurements or None
         Some training objects, in a model without its training objects that is sent around.
+    two_groups : TwoGroups or None
+        The probability of an anomaly by p-value, where it was learned from new objects.
     """
 
     classes: npt.NDArray[Any]
@@ -103,6 +106,7 @@ class FittedModel:
     training_label: npt.NDArray[Any]
     left_out: LeftOut | None = None
     compared: Measurements | None = None
+    two_groups: TwoGroups | None = None
 
     # -- the walk ----------------------------------------------------------------------------------------------------
 
@@ -297,7 +301,8 @@ class Judgement:
     def anomaly_proba(self) -> FloatArray:
         """(n,): posterior probability that the object belongs to no known class.
 
-        By the score, but no surer than left-out members of the known classes allow (`badac.calibration.caution`).
+        By the score, but no surer than left-out members of the known classes allow (`badac.calibration.caution`); by the
+        p-value, where new objects have told what it means (`badac.calibration.two_groups`).
         """
         model = self.model
         if model.anomaly_model is None:
@@ -305,12 +310,30 @@ class Judgement:
                 'anomaly="evidence" ranks by the evidence of the known classes and has no anomaly class, so no '
                 "probability. Use anomaly_score, or fit with another `anomaly`."
             )
+        measured = self.objects.observed.any(axis=1)
+        if model.two_groups is not None:
+            learned = model.two_groups.anomaly_proba(self.pvalue)
+            return np.asarray(np.where(measured, learned, model.anomaly_prior))
         if model.left_out is None or model.ranks_left_out:
             return probability(self.score)
         believed = believed_log_bayes_factor(self.strangeness, model.left_out)
         # Nothing measured, nothing learned: the prior stays.
-        believed = np.where(self.objects.observed.any(axis=1), believed, self.strangeness)
+        believed = np.where(measured, believed, self.strangeness)
         return probability(believed + prior_log_odds(model.anomaly_prior))
+
+    def learned_groups(self) -> TwoGroups:
+        """Return the probability of an anomaly by p-value, as these objects say it; at least 1,000 of them."""
+        if self.model.anomaly_model is None:
+            raise ValueError(
+                'anomaly="evidence" has no anomaly class, so no probability to learn. Fit with another `anomaly`.'
+            )
+        pvalue = self.pvalue[self.objects.observed.any(axis=1)]
+        if len(pvalue) < FEWEST:
+            raise ValueError(
+                f"how strange anomalies are is told by {FEWEST:,} new objects or more: got {len(pvalue):,} with a measured "
+                "value. Use adapt(new) without `anomalies`."
+            )
+        return TwoGroups.learn(pvalue, self.model.anomaly_prior)
 
     @cached_property
     def strangeness(self) -> FloatArray:

@@ -15,7 +15,7 @@ from badac.classes.instances import fill_gaps, widen
 from badac.classes.moving import move_objects
 from badac.classes.parametric.parametric import with_scatter
 from badac.classes.population.gross_outliers import without
-from badac.comparison import with_error_scale
+from badac.common_cause import with_error_scale, with_offset
 from badac.data import add_noise, align_at_peak, concatenate, fold
 from badac.data.folding import binned
 from badac.data.magnitudes import as_fluxes, as_magnitudes
@@ -68,6 +68,7 @@ FUNCTIONS = {
     "corrected": lambda x: corrected(x, np.full(N, 2.0), np.zeros(N)),
     "add_covariance": lambda x: add_covariance(x, 0.1 * np.eye(5)),
     "with_error_scale": lambda x: with_error_scale(x, 2.0),
+    "with_offset": lambda x: with_offset(x, 2.0),
     "without_columns": lambda x: without_columns(x, np.arange(5) == 1),
 }
 REFUSE_COUNTS = {
@@ -115,7 +116,7 @@ def test_an_exposure_stays_or_is_refused(name):
     made = FUNCTIONS[name](objects)
     assert made.counted and made.exposure is not None
     assert (made.exposure[made.observed] > 0).all() and (made.exposure[~made.observed] == 0).all()
-    if made.n_objects == N and name not in ("fill_gaps", "with_error_scale"):
+    if made.n_objects == N and name not in ("fill_gaps", "with_error_scale", "with_offset"):
         np.testing.assert_allclose(
             made.exposure, np.where(made.observed, np.broadcast_to(exposure, made.shape), 0.0)
         )

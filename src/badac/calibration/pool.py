@@ -6,10 +6,9 @@
 
 A count is a conformal p-value (Vovk, Gammerman & Shafer 2005): uniform for one more object of the pool's kind, whatever the
 score. It is never below one over the pool, and a list of few objects among many needs smaller ones (Mary & Roquain 2022):
-beyond the fiftieth known object the tail of `badac.calibration.tail` goes on, and says how little it knows. The tail takes over
-before the last few objects do: where a list ends, at a p-value of (level) (share of anomalies), 3,000 known objects count three,
-which is known to its half, and a list that ends three times too early or too late is on average far too short. A tail of the
-fifty strangest is known to its seventh there, and right on average.
+beyond the fiftieth known object the tail of `badac.calibration.tail` goes on, and says how little it knows. It takes over
+before the last few objects do: where a list ends, at a p-value of (level) (share of anomalies), 3,000 known objects count
+three, known to its half, and a list that ends by chance too early loses more than one that ends too late gains.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from badac.calibration.tail import ParetoTail
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-# A count of fifty is known to a seventh of itself. Chosen with benchmarks/lists.py (seeds 500 to 515; counts of 1 to 100, tails of
-# 1 to 10 % of the pool) among those with P(p <= t) nearest to t for new known curves at t = 1e-4 to 1e-2: with 10, and one more
-# known object allowed for, it was 0.27 t to 0.73 t at t = 1e-3 and lists were empty that could have held half of the anomalies.
+# A count of fifty is known to a seventh of itself. Chosen with the curves of benchmarks/lists.py (seeds 500 to 515; counts of
+# 1 to 100, tails of 1 to 10 % of the pool) by P(p <= t) of new known curves at t = 1e-4 to 1e-2: with 10, and one more known
+# object allowed for, it was 0.27 t to 0.73 t at t = 1e-3, and lists held half of what they could.
 _COUNTED, _FEWEST_COUNTED = 50, 10
 # Share of the pool that the tail is learned from, and the fewest objects that say something of it: 5 % of a class that has rare
 # members hold two kinds of them, and their tail is too heavy or too light beyond.

@@ -21,6 +21,7 @@ from badac.calibration.missingness import Missingness
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import LeftOut
 from badac.calibration.stacking.ensemble import Ensemble
+from badac.calibration.two_groups import TwoGroups
 from badac.classes import ClassModel, ClassReport, TrainingScales, separate_conditions
 from badac.comparison import Comparison, ListWarning, compare
 from badac.data.beside import ColumnsBeside
@@ -69,7 +70,7 @@ class TrainingSupportWarning(UserWarning):
 
 @registered(
     "estimator",
-    version=6,
+    version=7,
     holds={
         "classes_": "(k,)",
         "class_models_": "(k,)",
@@ -191,6 +192,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     units_: FloatArray = np.ones(1)  # the data's, where models were learned elsewhere (`badac.dask`)
     # Made when first asked for, or when the model is saved: whoever only classifies pays nothing.
     left_out_: LeftOut | None = None
+    two_groups_: TwoGroups | None = None  # of adapt(new, anomalies=True)
     # Never stored.
     _explaining: Deviations | None = None
     _frequencies: ClassFrequencies | None = None
@@ -299,7 +301,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.training_, self.training_label_ = model.training, model.training_label
         self.fitted_with_errors_ = model.training.has_errors
         self.left_out_, self._explaining, self._frequencies = model.left_out, None, None
-        self._compared = model.compared
+        self._compared, self.two_groups_ = model.compared, model.two_groups
         return self
 
     @property
@@ -322,6 +324,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             training_label=self.training_label_,
             left_out=self.left_out_,
             compared=self._compared,
+            two_groups=self.two_groups_,
         )
 
     @property
@@ -384,7 +387,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         By `anomaly_score`, but no surer than left-out members of the known classes allow: a class of n members has members
         unlike all of them (`badac.calibration.caution`). The first call leaves every training object out once
-        (`prepare_pvalues`).
+        (`prepare_pvalues`). How strange anomalies are is the anomaly model's guess; ``adapt(new, anomalies=True)`` learns it
+        from new objects.
         """
         return self.judge(
             X, X_err=X_err, exposure=exposure, pvalues=self.anomaly_model_ is not None
@@ -528,11 +532,19 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return judged.with_frequencies(judged.frequencies())
         return judged
 
-    def adapt(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> Self:
+    def adapt(self, X: Any, *, X_err: Any = None, exposure: Any = None, anomalies: bool = False) -> Self:
         """Return a fitted copy with the class frequencies of new, unlabelled objects, as their evidence has them.
 
         Classes, calibration and anomaly stay as they are. A training set that does not support the new objects (their noise
         or number of points is outside of what it had) is said in a `TrainingSupportWarning`: frequencies cannot mend that.
+
+        Parameters
+        ----------
+        X, X_err
+            As in `fit`.
+        anomalies : bool
+            Whether to learn from the p-values of the new objects, 1,000 or more, how strange anomalies among them are: then
+            `anomaly_proba` is right on average for objects like these (`badac.calibration.two_groups`).
         """
         objects = self._recognised(X, X_err, exposure)[0]
         check_coordinates(objects, self.training_, self.class_models_)
@@ -546,8 +558,14 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 TrainingSupportWarning,
                 stacklevel=2,
             )
-        adapted = copy(self)
-        adapted.adopt(judged.with_frequencies(found).model)
+        if anomalies:
+            # Before the copy, so that both keep what was left out.
+            self.prepare_pvalues()
+            judged = self.fitted_.judge(objects, n_threads=n_threads(self.n_jobs))
+        adapted, mended = copy(self), judged.with_frequencies(found)
+        adapted.adopt(
+            replace(mended.model, two_groups=mended.learned_groups()) if anomalies else mended.model
+        )
         adapted._frequencies = found
         return adapted
 
