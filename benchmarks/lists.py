@@ -2,6 +2,7 @@
 
     python -m benchmarks.lists --cells list:printed:1:3000 peers:printed:1:1000 --seeds 100 101     runs what is not there yet
     python -m benchmarks.lists --cells bad:ties real:digits                                         (benchmarks/lists_cases.py)
+    python -m benchmarks.lists --cells file:released:1:3000:1000000                                 (benchmarks/lists_files.py)
     python -m benchmarks.lists --write                                                              writes docs/lists.md
 
 A cell is a kind, what it is about, and a seed: `list` (setting, experiment, training curves) judges 30,000 new curves, one in
@@ -29,6 +30,7 @@ from badac.calibration.two_groups import TwoGroups
 from badac.metrics import detection_summary
 from badac.simulate import Experiment, experiment
 from benchmarks.lists_cases import bad_case, real_set
+from benchmarks.lists_files import from_files
 from benchmarks.lists_tables import places
 from reproduction.marked import write_into
 
@@ -120,7 +122,7 @@ def peers(setting: str, number: str, n_train: str, seed: int) -> Row:
     return {name: [one.mcc, one.auc, one.rws] for name, one in found.items()}
 
 
-KINDS = {"list": run, "peers": peers, "bad": bad_case, "real": real_set}
+KINDS = {"list": run, "peers": peers, "bad": bad_case, "real": real_set, "file": from_files}
 
 
 def kept() -> dict[str, Row]:

@@ -24,6 +24,7 @@ def places(results: dict[str, Row]) -> dict[str, str]:
         "small p": uniform(lists),
         "calibration": calibration(lists, "proba"),
         "calibration adapted": calibration(lists, "adapted"),
+        "files": files(kinds.get("file", {})),
         "bad cases": bad_cases(kinds.get("bad", {})),
         "real sets": real_sets(kinds.get("real", {})),
     }
@@ -113,6 +114,27 @@ def calibration(lists: Cells, which: str) -> str:
         rows.append([f"{setting} {number}", f"{int(n):,}", *cells[1:], f"{wrong.mean():.3f} ± {error:.3f}"])
     tenths = [f"{k / 10:.1f}" for k in range(1, 10)]
     return table(["curves", "training", *(f"from {one}" for one in tenths), "Bayes list: false share"], rows)
+
+
+def files(surveys: Cells) -> str:
+    """Lists of surveys in files, by the command line."""
+    rows = []
+    for (setting, number, n_train, n_new), seeds in sorted(surveys.items()):
+        mean = {name: float(np.mean([row[name] for row in seeds])) for name in seeds[0]}
+        found = f"{mean['power']:.2f} / {mean['false']:.3f}"
+        cells = [f"{setting} {number}", f"{int(n_train):,}", f"{int(n_new):,}", str(len(seeds))]
+        rows.append([*cells, f"{mean['listed']:.0f}", found, f"{mean['bound']:.2f}", f"{mean['cpu']:.0f}"])
+    head = [
+        "curves",
+        "training",
+        "new",
+        "seeds",
+        "on the list",
+        "power / false share",
+        "bound",
+        "CPU s of `badac rank`",
+    ]
+    return table(head, rows)
 
 
 def bad_cases(cases: Cells) -> str:

@@ -153,8 +153,8 @@ def _of_the_list(found: Found) -> str:
             f"are not like the training's ({', '.join(breaks)})."
         )
     if not found.n_discoveries:
-        why = f": {found.why}" if found.why else "."
-        return f". No list with at most {100 * found.fdr:g} % false alarms{why}"
+        # The words of an empty list begin with "no list at".
+        return f". There is {found.why or f'no list with at most {100 * found.fdr:g} % false alarms.'}"
     bound = found.false_share_bound
     at_most = "" if bound is None else f" (at 90 % confidence, no more than {100 * bound:.0f} % of the list)"
     return (
