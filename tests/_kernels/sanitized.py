@@ -32,9 +32,9 @@ WORDS = {
     "address": "AddressSanitizer and UndefinedBehaviorSanitizer",
     "thread": "ThreadSanitizer",
 }
-# Left out: Ctrl-C within a tenth of a second is not asked of a build that is ten times slower; and the test that takes address space
-# away from another Python so that no thread can start (`ulimit`) would try the installed core there, under a sanitizer that needs
-# terabytes of address space itself.
+# Left out: Ctrl-C within a tenth of a second is not asked of a build that is ten times slower; and the test that takes address
+# space away from another Python, so that no thread can start (`ulimit`), would try the installed core there, under a sanitizer
+# that needs terabytes of address space itself.
 LEFT_OUT = "not ctrl_c and not a_system_without_threads_to_give"
 TESTS = f"""
 import pytest
