@@ -23,7 +23,7 @@ def main(path: str = "batches", n: int = 2000, seeds: int = 3) -> None:
     losses: dict[str, list[float]] = {"ignored": [], "nights known": [], "no such errors": []}
     for seed in range(seeds):
         data = experiment(
-            1, "released", n_train=n, n_test=2000, contamination=0.0, rng=np.random.default_rng(seed)
+            1, "released", n_train=n, n_test=n, contamination=0.0, rng=np.random.default_rng(seed)
         )
         night = np.arange(n) // 50
         shapes = common_shapes("smooth", data.train)
@@ -38,7 +38,7 @@ def main(path: str = "batches", n: int = 2000, seeds: int = 3) -> None:
             model = BADACClassifier("population", anomaly="evidence", random_state=0)
             model.fit(objects, data.train_label, batch=batch)
             found = model.predict_log_proba(data.test)
-            losses[name].append(-float(np.mean(found[np.arange(2000), data.test_label])))
+            losses[name].append(-float(np.mean(found[np.arange(n), data.test_label])))
     for name, values in losses.items():
         print(f"{name:16s} log-loss {np.mean(values):.4f} +- {np.std(values):.4f} over {seeds} seeds")
 

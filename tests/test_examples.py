@@ -34,7 +34,7 @@ def test_overview_draws_the_readme_picture(tmp_path: Path) -> None:
 def test_laplace_noise_is_one_file_and_the_default_class_model_uses_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    loss = _example("laplace_noise").main(200)
+    loss = _example("laplace_noise").main(120)
     assert loss["laplace"] < loss["gaussian"]
     said = capsys.readouterr().out
     assert "draw follows log_match" in said
@@ -52,12 +52,12 @@ def test_a_kernel_density_class_is_one_file_and_keeps_the_laws(capsys: pytest.Ca
 
 # Small enough to be quick, large enough to have every class and batch.
 SIZES = {
-    "parametric": (40,),
-    "nuisance": (120,),
+    "parametric": (24,),
+    "nuisance": (80,),
     "batches": (150, 1),
     "subclasses": (100,),
     "stream": (250,),
-    "periodic_hypothesis": (80,),
+    "periodic_hypothesis": (50,),
 }
 
 

@@ -10,11 +10,13 @@ is respected, and the message says how to remove it. A run asks its lock again b
 from __future__ import annotations
 
 import contextlib
+import errno
 import getpass
 import json
 import os
 import secrets
 import socket
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -107,8 +109,8 @@ _guard = threading.Lock()
 
 
 def lock_of(target: str | os.PathLike[str]) -> Path:
-    """Return the file that locks a file or folder: beside it."""
-    path = Path(os.path.abspath(target))
+    """Return the file that locks a file or folder: beside it, and beside what a link leads to, which has several names."""
+    path = Path(os.path.realpath(target))
     return path.parent / f".{path.name}.lock"
 
 
@@ -141,13 +143,20 @@ def _take(path: Path, target: Path) -> tuple[int, Owner | None]:
     """Open and lock the file; also who left it behind, if somebody did."""
     while True:
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            # A link that somebody laid there would have the file it leads to emptied in place of a lock written.
+            file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         except PermissionError:
             owner = _owner_in(path)
             if owner is None:
                 raise
             raise Locked(_busy(target, owner, path)) from None
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.EMLINK, errno.EISDIR):
+                raise
+            raise Locked(_in_the_way(path, target)) from None
         try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):  # a pipe would be waited for
+                raise Locked(_in_the_way(path, target))
             held = _lock(file)
             owner = _owner_in(path)
             if held is False or (owner is not None and not _is_stale(owner, held)):
@@ -187,6 +196,13 @@ def _busy(target: Path, owner: Owner | None, path: Path) -> str:
     if owner is not None and owner.host != socket.gethostname():
         said += f" If that run is gone, remove {path}."
     return said
+
+
+def _in_the_way(path: Path, target: Path) -> str:
+    return (
+        f"{path} is a link, a folder or no ordinary file, where the lock on {target} belongs: nothing was written. Remove "
+        "it, or give another place."
+    )
 
 
 def _write_owner(file: int) -> Owner:

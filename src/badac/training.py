@@ -25,7 +25,7 @@ IntArray = npt.NDArray[np.int64]
 _ROWS_PER_BLOCK = 4096  # block size
 
 
-@registered("part", holds={"centre": "(p,)", "scale": "(p,) >= 0", "n_bands": "> 0"})
+@registered("part", holds={"centre": "(p,)", "scale": "(p,) >= 0", "n_bands": "> 0, < 100000"})
 @dataclass(frozen=True, eq=False)
 class TrainingScales:
     """What all training objects together say of each point: where a class looks when its own members say too little.

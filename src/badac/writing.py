@@ -35,15 +35,18 @@ def check_file(path: Path, what: str, *, overwrite: bool) -> None:
         raise ValueError(
             f"{path} is there already. Give another name with --output, or replace it with --overwrite."
         )
-    remove_dead(above, glob.escape(path.name))
+    real = Path(os.path.realpath(path))
+    remove_dead(real.parent, glob.escape(real.name))
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write that is never seen half-written: it has another name until all of it is on the disk.
 
-    If the writing fails, or the machine, what was there before stays as it was.
+    If the writing fails, or the machine, what was there before stays as it was. A link stays one: what it leads to is
+    written.
     """
+    path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
         with temporary.open("xb") as file:

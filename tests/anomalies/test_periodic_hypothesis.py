@@ -34,8 +34,8 @@ def test_a_periodic_signal_is_found_named_and_leaves_ordinary_objects_alone(
     example: ModuleType, irregular: bool
 ) -> None:
     rng = np.random.default_rng(1)
-    training, label, _ = example.curves(150, irregular, rng)
-    objects, _, strange = example.curves(200, irregular, rng, share=0.15)
+    training, label, _ = example.curves(100, irregular, rng)
+    objects, _, strange = example.curves(140, irregular, rng, share=0.15)
     model = BADACClassifier(anomaly=example.WITH, random_state=0).fit(training, label)
     without = BADACClassifier(random_state=0).fit(training, label).anomaly_score(objects)
     score = model.anomaly_score(objects)

@@ -49,7 +49,7 @@ def test_a_ring_is_found_through_its_noise() -> None:
 
 
 def test_left_out_evidence_is_that_of_new_objects() -> None:
-    for n in (60, 600, 3000):
+    for n in (60, 400, 1600):
         found, new = fit(ring(n, seed=3)), ring(4000, seed=4)
         own, other = found.leave_one_out(), found.log_evidence(new)
         error = np.hypot(own.std() / np.sqrt(n), other.std() / np.sqrt(len(other)))
@@ -140,9 +140,9 @@ def test_noise_of_other_kinds() -> None:
 
 
 def test_auto_takes_it_for_shapes_and_says_so(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    inner, outer = ring(250, seed=18, radius=0.5), ring(250, seed=19)
+    inner, outer = ring(150, seed=18, radius=0.5), ring(150, seed=19)
     objects = Measurements(np.vstack([inner.values, outer.values]), np.vstack([inner.sigma, outer.sigma]))
-    label = np.repeat([0, 1], 250)
+    label = np.repeat([0, 1], 150)
     model = BADACClassifier(random_state=0).fit(objects, label)
     assert model.class_report_ is not None and set(model.class_report_.chosen().values()) == {"mixture"}
     assert "mixture" in str(model.class_report_)

@@ -26,7 +26,7 @@ def inflated(objects: Measurements, factor: float, rng: np.random.Generator) -> 
 @pytest.mark.parametrize("setting", ["printed", "released"])
 def test_larger_error_bars_do_not_make_an_object_stranger(setting: str) -> None:
     rng = np.random.default_rng(1)
-    data = experiment(1, setting, n_train=1000, n_test=500, contamination=0.1, rng=rng)
+    data = experiment(1, setting, n_train=500, n_test=500, contamination=0.1, rng=rng)
     model = BADACClassifier(class_model="population", random_state=0).fit(data.train, data.train_label)
     before = model.anomaly_score(data.test)
     for factor in (1.5, 2.0, 4.0):
@@ -40,14 +40,14 @@ def test_larger_error_bars_do_not_make_an_object_stranger(setting: str) -> None:
 
 @pytest.mark.slow
 def test_pvalues_of_normal_objects_are_uniform() -> None:
-    """Ten seeds, each with its own training; few new objects per seed, so that kept-back ones are not the limit.
+    """Six seeds, each with its own training; few new objects per seed, so that kept-back ones are not the limit.
 
     Over classes and noise levels together: a Bayes factor is pooled as it is (`badac.calibration.pvalues`).
     """
     at = np.linspace(0.0, 1.0, 10)
     n, new = 640, 80
     pvalue = []
-    for seed in range(10):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         label, noisy = rng.integers(2, size=n), rng.integers(2, size=n)
         sigma = np.where(noisy == 1, 0.6, 0.2)[:, None] * np.where(label == 1, 1.2, 1.0)[:, None]
@@ -56,6 +56,7 @@ def test_pvalues_of_normal_objects_are_uniform() -> None:
         objects = Measurements(truth + sigma * rng.standard_normal((n, 10)), sigma, at=at)
         model = BADACClassifier(class_model="population", random_state=seed)
         pvalue.append(model.fit(objects[new:], label[new:]).anomaly_pvalue(objects[:new]))
+    # 480 p-values: a distance of 0.085 between the two distributions fails.
     assert kstest(np.concatenate(pvalue), "uniform").pvalue > 0.002
 
 
@@ -118,7 +119,7 @@ def summaries_as_they_claim(model: BADACClassifier) -> tuple[ClassSummary, ...]:
 def test_bad_points_are_not_strangeness() -> None:
     """Objects that have more bad points than usual by chance must not lead the ranking (the paper's Experiment 3)."""
     data = experiment(
-        3, "printed", n_train=1000, n_test=1000, contamination=0.02, rng=np.random.default_rng(12)
+        3, "printed", n_train=500, n_test=1000, contamination=0.02, rng=np.random.default_rng(12)
     )
     model = BADACClassifier(class_model="population", random_state=0).fit(data.train, data.train_label)
     score = model.anomaly_score(data.test)

@@ -8,14 +8,16 @@ from badac.noise import Gaussian, Poisson
 from badac.noise.counts import depths_differ, total_exposure, usual_shares
 from badac.noise_learning import learn_noise
 
+POINTS = 12
+
 
 def cells(n: int, seed: int, *, depth: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Counts (n, 20) of two kinds of cells, whose depths differ by a factor of ten; exposures and labels."""
+    """Counts (n, POINTS) of two kinds of cells, whose depths differ by a factor of ten; exposures and labels."""
     rng = np.random.default_rng(seed)
     label = rng.integers(2, size=n)
-    rate = np.exp(np.linspace(-1.0, 1.0, 20) * np.where(label == 0, 0.7, -0.7)[:, None])
+    rate = np.exp(np.linspace(-1.0, 1.0, POINTS) * np.where(label == 0, 0.7, -0.7)[:, None])
     exposure = np.exp(rng.uniform(-1.5, 1.0, n)) if depth else np.ones(n)
-    counts = rng.poisson(exposure[:, None] * rate * np.exp(0.2 * rng.standard_normal((n, 20))))
+    counts = rng.poisson(exposure[:, None] * rate * np.exp(0.2 * rng.standard_normal((n, POINTS))))
     return counts.astype(float), exposure, label
 
 
@@ -59,7 +61,7 @@ def test_the_noise_reads_it() -> None:
     counts, exposure, _ = cells(5, seed=1)
     objects = Measurements(counts, exposure=exposure)
     curves = Measurements(counts[:2], exposure=exposure[:2])
-    old = Measurements(counts, 1.0 / np.repeat(exposure[:, None], 20, axis=1))
+    old = Measurements(counts, 1.0 / np.repeat(exposure[:, None], POINTS, axis=1))
     np.testing.assert_allclose(
         Poisson().log_match(objects, curves), Poisson("1/sigma").log_match(old, old[:2]), rtol=1e-12
     )
@@ -96,7 +98,7 @@ def test_a_total_with_gaps_is_made_up_for() -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_depths_do_not_tell_the_class(known: bool, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    counts, exposure, label = cells(240, seed=6)
+    counts, exposure, label = cells(160, seed=6)
     new, other, truth = cells(200, seed=7)
     model = BADACClassifier(noise="poisson", random_state=0)
     model.fit(counts, label, exposure=exposure if known else None)
@@ -104,7 +106,7 @@ def test_depths_do_not_tell_the_class(known: bool, tmp_path) -> None:  # type: i
     proba = model.predict_proba(objects)
     loss = -np.log(proba[np.arange(200), truth]).mean()
     # Equal rates but for the shape: the best that can be told by the true rates, and a little for learning them.
-    rate = np.exp(np.linspace(-1.0, 1.0, 20) * np.array([[0.7], [-0.7]]))
+    rate = np.exp(np.linspace(-1.0, 1.0, POINTS) * np.array([[0.7], [-0.7]]))
     mean = other[:, None, None] * rate
     logs = (new[:, None] * np.log(mean) - mean).sum(axis=2)
     best = (np.logaddexp.reduce(logs, axis=1) - logs[np.arange(200), truth]).mean()
@@ -130,7 +132,7 @@ def test_an_exposure_is_used_or_refused() -> None:
 
 
 def test_exposures_beside_new_counts_and_in_a_column(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    counts, exposure, label = cells(60, seed=9)
+    counts, exposure, label = cells(40, seed=9)
     new, other, _ = cells(25, seed=10)
     model = BADACClassifier(noise="poisson", class_model="template", random_state=0)
     model.fit(counts, label, exposure=exposure)
@@ -140,7 +142,7 @@ def test_exposures_beside_new_counts_and_in_a_column(tmp_path) -> None:  # type:
     assert model.predict(new, exposure=other).shape == model.anomaly_score(new, exposure=other).shape == (25,)
     with pytest.raises(ValueError, match="Give `exposure` to both"):
         model.predict(new)
-    names = [f"g{number}" for number in range(20)]
+    names = [f"g{number}" for number in range(POINTS)]
     known, asked = (pd.DataFrame(each, columns=names) for each in (counts, new))
     for name, given in (("depth", "depth"), ("Library_Size", None)):
         model.fit(known.assign(**{name: exposure}), label, exposure=given)
@@ -154,4 +156,4 @@ def test_exposures_beside_new_counts_and_in_a_column(tmp_path) -> None:  # type:
         model.fit(known, label, exposure="time")
     # Error bars are no counts: a column of that name is a feature like any other.
     plain = BADACClassifier(class_model="template").fit(known.assign(exposure=exposure), label)
-    assert plain.n_features_in_ == 21
+    assert plain.n_features_in_ == POINTS + 1

@@ -49,7 +49,7 @@ def test_bad_points_are_found_and_variability_is_not_eaten(white):
 @pytest.mark.parametrize("white", [0.0, 0.15])
 def test_no_bad_points_are_seen_where_there_is_only_variability(white):
     rng = np.random.default_rng(1)
-    truth, label = population(200, rng, white)
+    truth, label = population(120, rng, white)
     training = noisy(Gaussian(), truth, rng.uniform(0.1, 0.4, truth.shape), rng)
     assert learn_noise(AutoNoise(), training, label, rng) == Gaussian()
 
@@ -92,7 +92,7 @@ def test_classes_keep_their_own_parameters_where_they_differ():
 
 def test_correlated_errors_of_one_class():
     rng = np.random.default_rng(5)
-    truth, label = population(400, rng)
+    truth, label = population(240, rng)
     steps = np.arange(40) // 8
     cake = 0.1 * (1 + np.minimum.outer(steps, steps))
     sigma = np.full(truth.shape, 0.1)

@@ -1,4 +1,4 @@
-"""A small table with error bars."""
+"""Small tables with error bars."""
 
 from __future__ import annotations
 
@@ -18,3 +18,13 @@ def small_table(n: int, seed: int, names: tuple[str, str] = ("low", "high")) -> 
     for point in range(4):
         columns[f"y{point}"], columns[f"y{point}_err"] = values[:, point], np.full(n, 0.3)
     return pd.DataFrame({**columns, "label": np.array(names)[label]})
+
+
+def straying(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values (n, 8) of error 0.05, labels: two groups a class, members that stray at single points, so that "auto" stacks."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, n)
+    height = np.where(label == 1, 1.0, -0.3) * rng.choice([-1.0, 1.0], n)
+    truth = height[:, None] * np.linspace(0.2, 1.0, 8) + 0.5 * rng.standard_normal((n, 1))
+    truth += 0.3 * rng.standard_t(2, (n, 8))
+    return truth + 0.05 * rng.standard_normal(truth.shape), label

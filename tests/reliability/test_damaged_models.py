@@ -72,6 +72,35 @@ def test_numbers_that_no_fit_makes(path: Path, part: str, field: str, value: flo
         badac.load(resealed(path, set_number(part, field, value)))
 
 
+def set_field(part: str, field: str, value: Any) -> Change:
+    def change(header: dict[str, Any], arrays: list[np.ndarray]) -> None:
+        parts(header["tree"], part)[-1][field] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        # Of 160 kB, it took 23 GB: an anomaly's process whose basis has other bands than its class.
+        (set_field("Basis", "n_bands", 10**9), "n_bands holds 1000000000"),
+        (set_field("Basis", "n_bands", 7), r"basis\.n_bands .*7"),
+        (set_number("Measurements", "band", -(2**40)), "band holds -"),
+        (set_number("Measurements", "band", 9), "holds no model"),
+        (set_number("ColumnsBeside", "scale", 0.0), "scale holds 0"),
+        (set_field("ColumnsBeside", "logarithm", True), "logarithm"),
+        (set_field("BADACClassifier", "anomaly_prior", [0.1]), "model.badac"),
+    ],
+)
+def test_curves_that_no_class_knows(
+    tmp_path: Path, curves_model: tuple[BADACClassifier, Any], change: Change, words: str
+) -> None:
+    """Sizes, bands and columns that the parts of a model do not share, found when it is loaded and not when it is asked."""
+    badac.save(curves_model[0], tmp_path / "model.badac")
+    with pytest.raises(store.ModelFileError, match=words):
+        badac.load(resealed(tmp_path / "model.badac", change))
+
+
 def test_a_covariance_must_be_one(path: Path) -> None:
     def change(header: dict[str, Any], arrays: list[np.ndarray]) -> None:
         found = (*parts(header["tree"], "Mixture"), *parts(header["tree"], "KernelDensity"))

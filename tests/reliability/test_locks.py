@@ -86,6 +86,25 @@ def test_a_damaged_lock_file_holds_nobody(tmp_path: Path) -> None:
         assert lock.stale is None
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes of POSIX")
+@pytest.mark.parametrize("kind", ["link", "dangling", "folder", "pipe"])
+def test_what_lies_where_a_lock_belongs_is_left_alone(tmp_path: Path, kind: str) -> None:
+    """In a folder that others write to, a link named as the lock would have a file of ours emptied."""
+    mine = tmp_path / "thesis.tex"
+    mine.write_text("mine")
+    place = lock_of(tmp_path / "out")
+    {
+        "link": lambda: place.symlink_to(mine),
+        "dangling": lambda: place.symlink_to(tmp_path / "nothing"),
+        "folder": place.mkdir,
+        "pipe": lambda: os.mkfifo(place),
+    }[kind]()
+    with pytest.raises(Locked, match=r"no ordinary file.*Remove it"), locked(tmp_path / "out"):
+        raise AssertionError
+    assert mine.read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"thesis.tex", ".out.lock"}
+
+
 def test_the_same_thread_again_but_not_another(tmp_path: Path) -> None:
     told: list[str] = []
 
@@ -126,6 +145,38 @@ def test_files_that_turned_up_meanwhile_are_not_replaced(tmp_path: Path) -> None
     with pytest.raises(ValueError, match=r"holds other files \(thesis\.tex\)"):
         write(out, "results", lambda: (out / "thesis.tex").write_text("years of work"))
     assert (out / "thesis.tex").read_text() == "years of work"
+
+
+def test_results_in_every_form_are_ours_to_replace(tmp_path: Path) -> None:
+    from badac.cli.rank import Form
+
+    for form in Form:
+        for name in ("ranking", "train"):
+            out = tmp_path / f"{name}-{form}"
+            out.mkdir()
+            (out / f"{name}.{form.suffix}").write_text("before")
+            write(out, "after")
+            assert [path.name for path in out.iterdir()] == ["report.html"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
+def test_a_link_stays_a_link_and_both_names_have_one_lock(tmp_path: Path) -> None:
+    """Results that were to go to a larger disk go there."""
+    disk, link = tmp_path / "disk" / "out", tmp_path / "out"
+    disk.mkdir(parents=True)
+    link.symlink_to(disk)
+    for words in ("first", "second"):
+        write(link, words)
+        assert link.is_symlink() and (disk / "report.html").read_text() == words
+    assert lock_of(link) == lock_of(disk)
+    model, kept = tmp_path / "model.badac", tmp_path / "disk" / "model.badac"
+    model.symlink_to(kept)
+    for words in (b"first", b"second"):
+        with whole_file(model) as file:
+            file.write(words)
+        assert model.is_symlink() and kept.read_bytes() == words
+    left = [path.name for path in (tmp_path / "disk").rglob("*") if path.is_file()]
+    assert sorted(left) == ["model.badac", "report.html"]
 
 
 def test_results_that_a_killed_run_had_set_aside_come_back(tmp_path: Path) -> None:

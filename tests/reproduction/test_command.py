@@ -35,6 +35,15 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("reproduction")
 
 
+@pytest.fixture
+def one_figure(monkeypatch):
+    """The report with one figure in place of a dozen, where others are not what is held (`test_a_small_run...` draws all)."""
+    from reproduction import report
+
+    drawn = report.all_figures
+    monkeypatch.setattr(report, "all_figures", lambda results: drawn([])[:1])
+
+
 def test_a_small_run_says_where_the_report_is(place):
     done = RUN.invoke(app, [*TINY, "-o", str(place)])
     assert done.exit_code == 0, done.output
@@ -50,6 +59,7 @@ def test_a_small_run_says_where_the_report_is(place):
     }
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_json_alone_on_standard_output_and_tables_in_the_documentation(place, tmp_path):
     page = tmp_path / "paper.md"
     page.write_text("a\n<!-- reproduce -->\n<!-- end reproduce -->\nb\n")
@@ -61,6 +71,7 @@ def test_json_alone_on_standard_output_and_tables_in_the_documentation(place, tm
     assert "| LOF |" in page.read_text()
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_finished_reports_what_is_there_and_computes_nothing(place, tmp_path):
     more = [*TINY, "-o", str(place), "--seeds", "3", "--json", "--finished"]
     done = RUN.invoke(app, more)
@@ -109,6 +120,7 @@ def test_documentation_that_is_absent_or_unmarked_is_refused_before_the_work(tmp
     assert not (tmp_path / "out" / "cells").exists()
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_a_failed_cell_is_named_and_fails_the_command(tmp_path, monkeypatch):
     from reproduction import run
     from reproduction.results import run_cell
@@ -125,6 +137,7 @@ def test_a_failed_cell_is_named_and_fails_the_command(tmp_path, monkeypatch):
     assert "Random forest" in done.stdout
 
 
+@pytest.mark.usefixtures("one_figure")
 def test_an_interruption_says_where_things_stand(tmp_path, monkeypatch):
     from reproduction import run
     from reproduction.results import run_cell
@@ -139,7 +152,7 @@ def test_an_interruption_says_where_things_stand(tmp_path, monkeypatch):
     assert done.exit_code == 130
     assert "1 of 2 cells are done" in " ".join(done.stderr.split())
     assert not (tmp_path / "report.html").exists()
-    monkeypatch.undo()
+    monkeypatch.setattr(run, "run_cell", run_cell)
     assert RUN.invoke(app, [*TINY, "-o", str(tmp_path)]).exit_code == 0
 
 

@@ -43,7 +43,17 @@ BoolArray = npt.NDArray[np.bool_]
 _MAP_FOLDS = 5
 
 
-@registered("part", version=2)
+@registered(
+    "part",
+    version=2,
+    holds={
+        "rows": "(c,) >= -1",
+        "score": "(c,)",
+        "level": "(c,)",
+        "predicted": "(c,) < k",
+        "n_classes": "k",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class LeftOut:
     """Known objects, each as a model that has not learned from it sees it.

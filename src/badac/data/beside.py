@@ -26,7 +26,18 @@ _WIDE = 10.0
 _PLACE = 0.05
 
 
-@registered("part")
+@registered(
+    "part",
+    holds={
+        "names": "(c,)",
+        "centre": "(c,)",
+        "scale": "(c,) > 0",
+        "smallest": "(c,) > 0",
+        "logarithm": "(c,)",
+        "unit": "> 0",
+        "first_band": ">= 0",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class ColumnsBeside:
     """Which columns count, and their scales in training.

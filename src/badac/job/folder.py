@@ -19,11 +19,21 @@ from badac.locks import Lock, locked
 from badac.writing import sync_folder
 
 _WORKING, _REPLACED = "working-", "replaced-"
+FORMS = ("csv", "parquet", "fits", "vot", "ecsv")
+"""Suffixes of the tables in a folder of results."""
 OURS = frozenset(
-    {"report.html", "ranking.parquet", "ranking.csv", "summary.json", "model.badac", "curves"}
-    | {"light_curves", "catalogue", "labels.csv", "digits"}
+    {
+        "report.html",
+        "summary.json",
+        "model.badac",
+        "curves",
+        "light_curves",
+        "catalogue",
+        "labels.csv",
+        "digits",
+    }
     | {"verdicts", "bad_rows.csv"}
-    | {f"{name}.{form}" for name in ("train", "new", "truth") for form in ("csv", "parquet")}
+    | {f"{name}.{form}" for name in ("ranking", "train", "new", "truth") for form in FORMS}
 )
 """What a folder of results may hold; one with anything else is not replaced."""
 
@@ -55,13 +65,13 @@ def reserved(path: Path, *, overwrite: bool = False) -> Iterator[Lock]:
     """Hold the lock on an output folder while the results are on their way, so that two runs never meet there."""
     check_folder(path, overwrite=overwrite)
     with locked(path) as lock:
-        _tidy(path)
+        _tidy(Path(os.path.realpath(path)))
         yield lock
 
 
 @contextmanager
 def output_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield a folder to write into, which becomes `path` when all went well and vanishes otherwise.
+    """Yield a folder to write into, which becomes `path`, or what a link there leads to, when all went well; else it goes.
 
     Examples
     --------
@@ -75,7 +85,8 @@ def output_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     'all went well'
     """
     with reserved(path, overwrite=overwrite) as lock:
-        above = path.absolute().parent
+        path = Path(os.path.realpath(path))
+        above = path.parent
         working = Path(tempfile.mkdtemp(prefix=f".{path.name}.{_WORKING}", dir=above))
         try:
             yield working

@@ -30,7 +30,7 @@ _LENGTH_IN_KNOTS = 1.5  # neighbours overlap: a curve does not sag between its k
         "whiten": "(q, _)",
         "length": "> 0",
         "period": "> 0, may be inf",
-        "n_bands": "> 0",
+        "n_bands": "> 0, < 100000",
     },
 )
 @dataclass(frozen=True, eq=False)

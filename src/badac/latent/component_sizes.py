@@ -31,7 +31,7 @@ _STARTS = 3  # of the mixture that is kept: the best of so many
 _LEAST_WEIGHT = 0.02  # of a size that is kept
 
 
-@registered("part")
+@registered("part", holds={"components": "(s,) > 0", "weights": "(s,) >= 0", "evidence": "(s,)"})
 @dataclass(frozen=True, eq=False)
 class Sizes:
     """Numbers of components.

@@ -39,7 +39,18 @@ _LOG_2PI = float(np.log(2.0 * np.pi))
 _NUMBERS_PER_BLOCK = 1 << 17  # block size: 1 MiB of doubles stay in a core's cache
 
 
-@registered("part", holds={"length": "> 0", "period": "> 0, may be inf", "psi": ">= 0"})
+@registered(
+    "part",
+    holds={
+        "length": "> 0",
+        "period": "> 0, may be inf",
+        "bands": "(b, b)",
+        "psi": "(b,) >= 0",
+        "basis.n_bands": "b",
+        "factors": "(q, _)",
+        "basis.size": "q",
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Process:
     """The class's covariance: see the module.

@@ -39,7 +39,7 @@ _DF_RANGE = (1.5, 100.0)
 _POINTS = 4_000
 
 
-@registered("noise", "student", holds={"df": "> 0", "n_widths": "> 0"})
+@registered("noise", "student", holds={"df": "> 0", "n_widths": "> 0, < 10000"})
 @dataclass(frozen=True)
 class Student:
     """Student-t noise of scale sigma.

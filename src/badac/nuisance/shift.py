@@ -33,7 +33,7 @@ _NODES = 64
 _SHAPES = ("uniform", "gaussian")
 
 
-@registered("nuisance")
+@registered("nuisance", holds={"n_nodes": "> 0, < 100000"})
 @dataclass(frozen=True, eq=False)
 class Shift:
     """A class whose new objects are shifted along the coordinate by an unknown amount.

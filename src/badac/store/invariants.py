@@ -9,10 +9,11 @@ by a program with a fault. So every part is looked at when it is loaded:
 - every number is finite, but where `holds` says that it may be NaN, infinite, or minus infinite (a log of zero);
 - what `holds` says: shapes, in which the same letter is the same length, and one condition.
 
-Conditions: ``> 0``, ``>= 0``, ``<= 1`` (a share), ``< n`` (an index: 0 <= value < n, a length of a shape), ``sorted``,
-``covariance`` (symmetric, no negative eigenvalue, a positive diagonal), ``may be nan``, ``may be inf``, ``may be -inf``,
-``any``; several are joined by commas. A name with dots is a field of a field (``density.rank``), and a letter alone says that
-it is that length; what is None on the way there is not looked at. A part with a method ``broken`` says what no such rule can.
+Conditions: ``> 0``, ``>= 0``, ``<= 1`` (a share), ``< n`` (an index: 0 <= value < n, a length of a shape; or a number, for
+counts that memory is taken by), ``sorted``, ``covariance`` (symmetric, no negative eigenvalue, a positive diagonal), ``may be
+nan``, ``may be inf``, ``may be -inf``, ``any``; several are joined by commas. A name with dots is a field of a field
+(``density.rank``), and a letter alone says that it is that length; what is None on the way there is not looked at. A part
+with a method ``broken`` says what no such rule can.
 """
 
 from __future__ import annotations

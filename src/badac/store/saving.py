@@ -10,6 +10,7 @@ from typing import Any
 import badac.estimators
 import badac.stream
 from badac import registry
+from badac.data import Measurements
 from badac.store.files import read_file, write_file
 from badac.store.migrations import migrated
 from badac.store.parts import Encoder, ModelFileError, StoredPart, build, decode
@@ -104,18 +105,30 @@ def load(
 
 
 def _answering(model: Any) -> Any:
-    """Return the model, or raise whatever comes of asking it about one of its training objects.
+    """Return the model, or raise whatever comes of asking it about training objects of its own.
 
     Each part of a file may be as it should be while another is missing: only a model that answers is one.
     """
     asked = getattr(model, "model", model)  # a stream judges by one
-    fitted, known = asked.fitted_, asked.training_[:1]
-    if len(known):
+    fitted, training = asked.fitted_, asked.training_
+    if len(training):
+        known = training[_to_ask(training)]
         # Columns beside the points are points of training objects already.
         joined = getattr(asked, "beside_", None) is not None
         walk = fitted.judge(known) if joined else asked.judge(known, warn=False)
-        assert walk.proba.shape == (1, len(asked.classes_))
+        assert walk.proba.shape == (len(known), len(asked.classes_))
+        assert walk.score.shape == (len(known),)
+        # What p-values need is in the file, or is learned when they are asked for.
+        if fitted.left_out is not None or fitted.ranks_left_out:
+            assert ((walk.pvalue >= 0.0) & (walk.pvalue <= 1.0)).all()
     return model
+
+
+def _to_ask(training: Measurements) -> list[int]:
+    """Rows of the first object, and of one with the last of the bands: a band that no class knows is no band of theirs."""
+    if training.band is None or training.band.ndim < 2 or not training.band.size:
+        return [0]
+    return sorted({0, int(training.band.max(axis=1).argmax())})
 
 
 def _version() -> str:
