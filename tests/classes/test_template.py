@@ -40,6 +40,40 @@ def test_left_out_evidence_is_that_of_a_refit() -> None:
     assert found.leave_one_out()[0] == pytest.approx(refit.log_evidence(members[0])[0], rel=1e-9)
 
 
+def left_out_by_refits(members: Measurements, scales: TrainingScales) -> np.ndarray:
+    """The definition: every member under the template of the others, learned anew."""
+    rows, rng = np.arange(len(members)), np.random.default_rng(0)
+    return np.array(
+        [
+            Template().fit(members[rows != one], Gaussian(), rng, scales).log_evidence(members[one])[0]
+            for one in rows
+        ]
+    )
+
+
+@pytest.mark.parametrize("n", [6, 25, 80])
+def test_left_out_members_do_not_count_in_a_learned_spread(n: int) -> None:
+    members, scales = noisy(n, seed=3, spread=0.7), TrainingScales.of(noisy(200, seed=4, spread=1.5))
+    found = Template().fit(members, Gaussian(), np.random.default_rng(0), scales).leave_one_out()
+    again = left_out_by_refits(members, scales)
+    # One by one: what differs is the scale of the class's own members, which few of them tell anew. Many: one step, of order
+    # m^2 / n^2. A spread that is not left out is too good by 1.5 m / n nats: 1.5 for six members of six points.
+    assert found.mean() == pytest.approx(again.mean(), abs=0.2 if n == 6 else 0.06)
+
+
+def test_few_members_that_agree_at_a_point_by_chance_do_not_decide() -> None:
+    """Held-out evidence of classes of five is within a nat of what the true spread would give (four nats before)."""
+    lost = []
+    for seed in range(20):
+        members, new = noisy(5, seed=seed, spread=0.7), noisy(200, seed=100 + seed, spread=0.7)
+        scales = TrainingScales.of(noisy(200, seed=200, spread=1.5))
+        found = Template().fit(members, Gaussian(), np.random.default_rng(0), scales).log_evidence(new)
+        true = norm(np.arange(6.0), np.hypot(new.sigma, 0.7)).logpdf(new.values).sum(axis=1)
+        lost.append(float(np.mean(true - found)))
+    # Known variance, mean of five: 0.5 * 6 * log(6 / 5) = 0.55 nats. The spreads of six points have 24 degrees of freedom.
+    assert np.mean(lost) < 1.2
+
+
 def test_learns_the_spread_that_errors_do_not_explain() -> None:
     n = 1000
     found = fit(noisy(n, seed=4, spread=0.7))

@@ -13,6 +13,7 @@ from badac.classes.parametric.parametric import LowSampleSizeWarning, Parametric
 from badac.classes.population.population import Population
 from badac.classes.report import Candidate, ClassReport
 from badac.classes.shared_conditions import SharedConditions, separate_conditions
+from badac.classes.shared_exposures import SharedExposures, separate_exposures
 from badac.classes.subclasses.division import Division
 from badac.classes.subclasses.subclasses import Subclasses
 from badac.classes.template import Template
@@ -35,8 +36,10 @@ __all__ = [
     "Parametric",
     "Population",
     "SharedConditions",
+    "SharedExposures",
     "Subclasses",
     "Template",
     "TrainingScales",
     "separate_conditions",
+    "separate_exposures",
 ]

@@ -120,6 +120,11 @@ def separate_conditions(
     True
     """
     refuse_own_points(objects, "separate_conditions")
+    if objects.counted:
+        raise ValueError(
+            f"separate_conditions subtracts, and counts share a factor on their exposures: got {objects!r}. Use "
+            "separate_exposures(objects, label, batch)."
+        )
     if objects.covariance is not None:
         raise ValueError("separate_conditions takes objects with independent errors: got a `covariance`.")
     label, batch = np.asarray(label), np.asarray(batch)

@@ -15,13 +15,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
+from scipy.special import digamma, polygamma
 
 from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_columns, nearest
 from badac.classes.population.gaussian_members import as_gaussian
 from badac.classes.population.rank import repeated
 from badac.data.measurements import Measurements
-from badac.latent.factor import Factor, with_prior_member
+from badac.data.validation import BoolArray
+from badac.latent.factor import Factor, shrinkage, with_prior_member
 from badac.latent.gain_offset import GainOffset, curve_log_evidence
 from badac.latent.gaussian_approximation import is_plain, latent_likelihood
 from badac.latent.likelihood import log_determinant
@@ -30,6 +32,9 @@ from badac.noise.kinds import LATENT_NOISE, NoiseKind, with_covariance_of
 from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
+
+# Members: of more, what leaving one out does to the spread is told well enough by one step.
+_ONE_BY_ONE = 60
 
 
 @registered(
@@ -52,7 +57,7 @@ class Template:
     mean, error, width : (m,)
         After `fit`: the template, its standard error and the intra-class standard deviation.
     member_evidence : (k,)
-        Log evidence of each member under the template of the others, sigma_* as it is.
+        Log evidence of each member under the template of the others, a learned sigma_* being that of the others too.
 
     Examples
     --------
@@ -95,10 +100,10 @@ class Template:
         variance = np.where(observed, gaussian.sigma, 0.0) ** 2
         values = np.where(observed, gaussian.values, 0.0)
         if self.sigma_star is None:
-            spread = population_variance(values, variance, observed, scales)
-            spread = with_prior_member(spread, observed.sum(axis=0), scales) + repeated(gaussian, scales)
+            spread, own = spread_within(values, variance, observed, scales)
+            spread = spread + repeated(gaussian, scales)
         else:
-            spread = np.full(members.n_points, float(self.sigma_star) ** 2)
+            spread, own = np.full(members.n_points, float(self.sigma_star) ** 2), np.zeros(members.n_points)
         # Exact members without any spread: as in a population, a hair's breadth keeps the density finite.
         spread = np.maximum(spread, 1e-12 * scales.scale**2)
         weight = observed / (variance + spread)
@@ -106,7 +111,15 @@ class Template:
         left_mean, left_error = combine(
             weight.sum(axis=0) - weight, (weight * values).sum(axis=0) - weight * values, scales
         )
-        total = np.where(observed, variance + spread + left_error**2, np.inf)
+        left_spread = spread
+        if self.sigma_star is None:
+            few = members.n_objects <= _ONE_BY_ONE
+            left_spread = (
+                left_out_spread(values, variance, observed, scales)
+                if few
+                else left_out_spread_of_many(observed * (values - mean), weight, spread, own)
+            )
+        total = np.where(observed, variance + left_spread + left_error**2, np.inf)
         residual = np.where(observed, gaussian.values - left_mean, 0.0)
         precision = 1.0 / total
         evidence = -0.5 * ((precision * residual**2).sum(axis=1) + log_determinant(precision))
@@ -157,6 +170,58 @@ class Template:
         objects = with_covariance_of(self.noise, objects)
         psi = self.error**2 + self.width**2
         return curve_log_evidence(objects, self.mean, psi, self.noise, widths, n_threads=n_threads)
+
+
+def spread_within(
+    values: FloatArray, variance: FloatArray, observed: BoolArray, scales: TrainingScales
+) -> tuple[FloatArray, FloatArray]:
+    """Variance (m,) within the class, from values (n, m) with noise variances (n, m), and how far (m,) a point tells it itself.
+
+    Few members tell the spread of one point badly, and a point where they agree by chance would decide everything. The
+    variances of the points, noise included and in units of all training objects', are moderated (Smyth 2004): their logarithms,
+    whose bias and variance with n - 1 degrees of freedom are known, are drawn to their mean by how little they scatter beyond
+    chance.
+    """
+    count = observed.sum(axis=0)
+    spread = population_variance(values, variance, observed, scales)
+    noise = (observed * variance).sum(axis=0) / np.maximum(count, 1)
+    seen, unit = count > 1, scales.scale**2
+    half = 0.5 * (count[seen] - 1)
+    # A mean was learned from the same members: n / (n - 1).
+    total = (spread + noise)[seen] * count[seen] / (2.0 * half)
+    log_share = np.log(total / unit[seen]) - (digamma(half) - np.log(half))
+    centre, kept = shrinkage(log_share, polygamma(1, half))
+    moderated = np.exp(centre + kept * (log_share - centre)) * unit[seen]
+    spread[seen] = np.maximum(moderated - noise[seen], 1e-3 * spread[seen])
+    own = np.ones_like(spread)
+    own[seen] = kept
+    return with_prior_member(spread, count, scales), own
+
+
+def left_out_spread(
+    values: FloatArray, variance: FloatArray, observed: BoolArray, scales: TrainingScales
+) -> FloatArray:
+    """Variance (n, m) within the class as all members but one have it: each left out in turn, the definition."""
+    n = len(values)
+    left = np.empty(values.shape)
+    for one in range(n):
+        others = np.arange(n) != one
+        left[one] = spread_within(values[others], variance[others], observed[others], scales)[0]
+    return left
+
+
+def left_out_spread_of_many(
+    residual: FloatArray, weight: FloatArray, spread: FloatArray, own: FloatArray
+) -> FloatArray:
+    """The same (n, m) from residuals (n, m) from the mean of all, one Fisher step away from the spread (m,) of all.
+
+    The spread is where the members' scores ``w^2 r^2 - w`` cancel, ``w = 1 / (variance + spread)``; the score of one is taken
+    away, its residual enlarged by its share of the mean (leverage), as far as the point's own data tell the spread (`own`).
+    """
+    share = weight / np.maximum(weight.sum(axis=0), 1e-300)
+    score = weight**2 * residual**2 / np.maximum(1.0 - share, 1e-3) - weight
+    information = np.maximum((weight**2).sum(axis=0) - weight**2, 1e-300)
+    return np.asarray(np.maximum(spread - own * score / information, 0.05 * spread))
 
 
 def combine(

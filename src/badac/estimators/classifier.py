@@ -22,7 +22,7 @@ from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import LeftOut
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.calibration.two_groups import TwoGroups
-from badac.classes import ClassModel, ClassReport, TrainingScales, separate_conditions
+from badac.classes import ClassModel, ClassReport, TrainingScales
 from badac.comparison import Comparison, ListWarning, compare
 from badac.data.beside import ColumnsBeside
 from badac.data.measurements import Measurements, concatenate
@@ -30,6 +30,7 @@ from badac.data.reach import beyond, said_of_beyond, times_of
 from badac.data.rows import is_numbered
 from badac.data.units import in_units
 from badac.diagnostics import Diagnosis, diagnose
+from badac.estimators.batches import without_batches
 from badac.estimators.choices import choose_units, generator, is_left_open
 from badac.estimators.cross_fitting import leave_out
 from badac.estimators.exposure import with_exposure
@@ -248,7 +249,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             One standard deviation of each value of an array `X`.
         batch : (n,) array-like, optional
             The night, plate or run of each object: what the objects of a batch have in common beyond their classes is taken
-            for shared conditions and subtracted (`badac.classes.separate_conditions`, with its defaults).
+            for shared conditions and subtracted (`badac.classes.separate_conditions`, with its defaults); of counts it is a
+            factor on their exposures (`badac.classes.separate_exposures`).
         exposure : scalar, (n,), (m,) or (n, m) array-like, optional
             Of an array or table `X` of counts, with ``noise="poisson"``: how deep each was looked for. New objects bring
             theirs (``predict(X, exposure=...)``). Of a table it may be the name of a column, which is then no feature, and
@@ -260,9 +262,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, exposure = with_exposure(self, X, exposure, reset=True)
         objects, table = to_objects(self, X, X_err, reset=True, exposure=exposure)
         label = to_labels(table.label if y is None and table is not None else y, objects)
-        if batch is not None:
-            objects = separate_conditions(objects, label, batch).objects
         recipe, rng = Recipe.of(self), generator(self.random_state)
+        if batch is not None:
+            objects = without_batches(objects, label, batch, recipe.noise)
         with spoken(self.verbose):
             return self.adopt(recipe.learn(objects, label, choose_units(self, objects), rng))
 

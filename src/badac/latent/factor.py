@@ -180,11 +180,17 @@ def with_prior_member(psi: FloatArray, count: FloatArray, scales: TrainingScales
 
 def drawn_together(estimates: FloatArray, variance: FloatArray) -> FloatArray:
     """Draw estimates (m,) of known sampling variance (m,) to their mean, by how little they scatter beyond it."""
+    centre, kept = shrinkage(estimates, variance)
+    return np.asarray(centre + kept * (estimates - centre))
+
+
+def shrinkage(estimates: FloatArray, variance: FloatArray) -> tuple[float, FloatArray]:
+    """Mean of estimates (m,) of known variance (m,), and what each keeps (m,) of its distance: all of it below 4."""
     if estimates.size < 4:
-        return estimates
-    centre = np.average(estimates, weights=1.0 / variance)
+        return 0.0, np.ones_like(estimates)
+    centre = float(np.average(estimates, weights=1.0 / variance))
     beyond = max(float(np.mean((estimates - centre) ** 2 - variance)), 0.0)
-    return np.asarray(centre + beyond / (beyond + variance) * (estimates - centre))
+    return centre, beyond / (beyond + variance)
 
 
 @dataclass(frozen=True, eq=False)
