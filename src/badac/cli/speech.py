@@ -236,7 +236,7 @@ def _spinning(words: str) -> Iterator[None]:
 class TimeLeft(ProgressColumn):
     """The time left, from how long the finished share took; nothing before that is known."""
 
-    max_refresh = 0.5
+    max_refresh: float | None = 0.5
 
     def render(self, task: Task) -> Text:
         elapsed = task.elapsed or 0.0

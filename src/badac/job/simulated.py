@@ -9,6 +9,7 @@ Use them to try the commands, or to see what a given noise does to them, before 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,11 @@ from badac.simulate.surveys import Survey, spectra, star_catalogue, variable_sta
 KINDS = ("1", "2", "3", "4", "digits")
 """The paper's experiments, and scikit-learn's digits seen through noise."""
 
-SURVEYS = {"stars": star_catalogue, "variables": variable_stars, "spectra": spectra}
+SURVEYS: dict[str, Callable[[int, int, np.random.Generator], Survey]] = {
+    "stars": star_catalogue,
+    "variables": variable_stars,
+    "spectra": spectra,
+}
 """Tables as surveys have them: a catalogue, light curves with labels apart, spectra with inverse variances."""
 
 _NEVER_SEEN = 9

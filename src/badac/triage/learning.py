@@ -98,7 +98,7 @@ class Learned:
 
     def __init__(self, scene: Scene, values: Mapping[str, float] | None = None) -> None:
         self.scene = scene
-        self.values = {**DEFAULT_VALUES, **(values or {})}
+        self.values: dict[str, float] = {**DEFAULT_VALUES, **(values or {})}
         self.said: dict[int, Statement] = {}
         self.kinds: list[Kind] = []
         self._explained = np.zeros(len(scene), dtype=np.bool_)

@@ -166,12 +166,13 @@ class Session:
         judged = model.judge(objects)
         # In the units of the data, as they were given.
         self.objects: Measurements = objects if isinstance(objects, Measurements) else judged.objects
-        self.model, self.options = model, options
-        self.ids = _checked_ids(ids, len(self.objects))
+        self.model: BADACClassifier = model
+        self.options: TriageOptions = options
+        self.ids: list[str] = _checked_ids(ids, len(self.objects))
         self._row = {name: row for row, name in enumerate(self.ids)}
         journal = Journal.at(path)
         fitted = judged.model
-        self.model_identity = fitted.identity
+        self.model_identity: str = fitted.identity
         models = {head["model"] for head in journal.heads}
         if models and self.model_identity not in models and not other_model:
             raise ValueError(
@@ -185,7 +186,7 @@ class Session:
                 f"{path} is about other objects: none of the {len(said_of)} it names (such as {sorted(said_of)[0]!r}) is among "
                 f"the {len(self.ids)} of this table (such as {self.ids[0]!r}). Give the table that the session was about."
             )
-        self.verdicts = judged.verdicts() if options.verdicts is None else options.verdicts
+        self.verdicts: Verdicts = judged.verdicts() if options.verdicts is None else options.verdicts
         if len(self.verdicts) != len(self.objects):
             raise ValueError(
                 f"the verdicts are of {len(self.verdicts)} objects, the table has {len(self.objects)}: give those of this "

@@ -1,0 +1,171 @@
+"""What the targets of a release measured (`make wheel`, `test-oldest`, `coverage`, ...), kept and written into docs/project.md.
+
+python -m benchmarks.project wheel WHEEL SDIST       # size, and what an import costs the interpreter that runs this
+python -m benchmarks.project tests TARGET XML...     # tests that a target ran, from the reports of pytest (--junitxml)
+python -m benchmarks.project coverage                # the share that `coverage` has measured, beside the floor
+python -m benchmarks.project                         # the page again, from what is kept
+
+The Makefile calls it. With RECORD=1 it keeps its row in benchmarks/results/project.json and writes the page, else it only
+says what it found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tomllib
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from pathlib import Path
+
+from reproduction.marked import write_into
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "project.json"
+PAGE = ROOT / "docs" / "project.md"
+REPEATS = 5
+IMPORTS = ("import badac", "from badac import BADACClassifier", "import sklearn.base")
+NAMED = ("numpy", "scipy", "scikit-learn", "pandas", "astropy", "dask")
+BESIDE = ("lsdb", "nested-pandas", "coniferest", "polars")
+HEADS = {
+    "wheel": "| wheel | MB | core, MB | sdist, MB | "
+    + " | ".join(f"`{code}`, CPU s" for code in IMPORTS)
+    + " |",
+    "tests": "| target | Python | packages | passed | skipped | failed | minutes of tests |",
+    "coverage": "| package | share of lines and branches | floor |",
+}
+
+Row = list[str]
+
+
+def cpu_seconds(code: str) -> float:
+    """Return the least CPU time of several fresh interpreters, less that of one that does nothing."""
+
+    def once(what: str) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-I", "-c", what], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
+
+    return min(once(code) for _ in range(REPEATS)) - min(once("pass") for _ in range(REPEATS))
+
+
+def wheel_row(wheel: Path, sdist: Path) -> Row:
+    """Return the tag and size of a wheel, the size of its core and of the sdist, and what imports cost."""
+    with zipfile.ZipFile(wheel) as inside:
+        core = sum(one.file_size for one in inside.infolist() if "_kernels/_core" in one.filename)
+    python, abi, _ = wheel.stem.split("-")[2:5]
+    sizes = (wheel.stat().st_size, core, sdist.stat().st_size)
+    return [
+        f"{python}-{abi}",
+        *(f"{size / 1e6:.2f}" for size in sizes),
+        *(f"{cpu_seconds(code):.2f}" for code in IMPORTS),
+    ]
+
+
+def tests_row(target: str, reports: list[Path]) -> Row:
+    """Return what the reports of a run, or of its pieces, count together."""
+    total = dict.fromkeys(("tests", "skipped", "failures", "errors", "time"), 0.0)
+    for path in reports:
+        for suite in ElementTree.parse(path).getroot().iter("testsuite"):
+            for name in total:
+                total[name] += float(suite.get(name, "0"))
+    failed = total["failures"] + total["errors"]
+    passed = total["tests"] - total["skipped"] - failed
+    counts = [f"{count:,.0f}" for count in (passed, total["skipped"], failed)]
+    return [
+        f"`make {target}`",
+        platform.python_version(),
+        versions(target),
+        *counts,
+        f"{total['time'] / 60:.1f}",
+    ]
+
+
+def versions(target: str) -> str:
+    """Return the packages that the target is about, as they are installed here."""
+    found = {one.name.lower(): one.version for one in importlib.metadata.distributions()}
+    names = [name for name in BESIDE if name in target or (name == "nested-pandas" and "lsdb" in target)]
+    if "sklearn" in target:
+        names = ["scikit-learn"]
+    return ", ".join(f"{name} {found[name]}" for name in (names or NAMED) if name in found)
+
+
+def coverage_row() -> Row:
+    """Return the measured share of lines and branches and the floor in pyproject.toml."""
+    done = subprocess.run(
+        [sys.executable, "-m", "coverage", "report", "--format=total", "--precision=1", "--fail-under=0"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    if done.returncode:
+        sys.exit(f"coverage has nothing to report: {done.stdout}{done.stderr}")
+    floor = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["coverage"]["report"][
+        "fail_under"
+    ]
+    return ["badac", f"{float(done.stdout):.1f} %", f"{floor} %"]
+
+
+def record(place: str, row: Row) -> None:
+    """Say a row; with RECORD=1 keep it and write the page."""
+    for name, cell in zip(HEADS[place].strip("| ").split(" | "), row, strict=True):
+        print(f"{name}: {cell}")
+    if os.environ.get("BADAC_RECORD") == "1":
+        kept = read()
+        rows = [one for one in kept.get(place, []) if one[0] != row[0]]
+        kept[place] = sorted([*rows, row])
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        write_into(PAGE, places(kept))
+
+
+def read() -> dict[str, list[Row]]:
+    """Return what is kept."""
+    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+
+
+def places(kept: dict[str, list[Row]]) -> dict[str, str]:
+    """Return the tables by the names of their places on the page."""
+    return {
+        place: "\n".join(
+            [HEADS[place], "|---" * len(HEADS[place].strip("| ").split(" | ")) + "|"]
+            + [f"| {' | '.join(row)} |" for row in rows]
+        )
+        for place, rows in kept.items()
+    }
+
+
+def main() -> None:
+    """Measure and say what the Makefile asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    verbs = parser.add_subparsers(dest="verb")
+    wheel = verbs.add_parser("wheel")
+    wheel.add_argument("files", type=Path, nargs=2)
+    tests = verbs.add_parser("tests")
+    tests.add_argument("target")
+    tests.add_argument("reports", type=Path, nargs="+")
+    verbs.add_parser("coverage")
+    asked = parser.parse_args()
+    if asked.verb == "wheel":
+        record("wheel", wheel_row(*asked.files))
+    elif asked.verb == "tests":
+        row = tests_row(asked.target, asked.reports)
+        record("tests", row)
+        if row[3] == "0":
+            sys.exit(f"No test of `make {asked.target}` passed: skipped is not run.")
+    elif asked.verb == "coverage":
+        record("coverage", coverage_row())
+    else:
+        write_into(PAGE, places(read()))
+
+
+if __name__ == "__main__":
+    main()
