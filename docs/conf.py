@@ -44,6 +44,31 @@ autodoc_class_signature = "mixed"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+
+class InTheOrderOfAReader:
+    """What one has, then noise, classes, what is strange, and large jobs; a script that is not named here comes last."""
+
+    ORDER = (
+        *(
+            "colours_with_errors",
+            "light_curves_of_a_survey",
+            "spectra_with_ivar",
+            "counts_with_exposure",
+            "missing_points",
+        ),
+        *("correlated_noise", "learned_noise", "own_noise_model", "calibration_nuisance"),
+        *("class_models_compared", "class_from_a_formula", "subclasses", "beside_a_random_forest"),
+        *("list_of_discoveries", "triage", "stream", "dask_survey"),
+    )
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, name: str) -> tuple[int, str]:
+        stem = name.removeprefix("plot_").removesuffix(".py")
+        return (self.ORDER.index(stem) if stem in self.ORDER else len(self.ORDER), name)
+
+
 # Gallery: scripts that make their own small data. Not run unless `make site` says so (-D plot_gallery=1).
 plot_gallery = "False"
 sphinx_gallery_conf = {
@@ -52,7 +77,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"plot_.*\.py",
     "download_all_examples": False,
     "remove_config_comments": True,
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": InTheOrderOfAReader,
     "copyfile_regex": r".*\.rst",
     "image_scrapers": ("matplotlib",),
     "reset_modules": ("matplotlib",),
@@ -66,7 +91,7 @@ sphinx_gallery_conf = {
 
 # Look
 html_theme = "pydata_sphinx_theme"
-html_title = "badac"
+html_title = "badac: objects with error bars"
 html_static_path = ["_static"]
 html_css_files = ["badac.css"]
 html_show_sourcelink = False

@@ -1,6 +1,6 @@
 """
-Another instrument
-==================
+A new instrument with another calibration
+=========================================
 
 The classes were learned with one instrument, the new objects come from another: each has a gain and an offset of its
 own that nobody knows. ``nuisance={"gain": ..., "offset": ...}`` says how large they may be and integrates over them;

@@ -1,6 +1,6 @@
 """
-Look, say, learn
-================
+Triage: look, say, learn
+========================
 
 What is interesting only a person knows. A session shows the object of highest expected value, takes what is said of it,
 and learns at once: what is like an artefact leaves the top, what is like a new kind joins it. ``badac triage`` is the

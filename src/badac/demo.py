@@ -209,10 +209,11 @@ def report(parts: Sequence[Part]) -> Page:
                 (f"{part.name}/ranking.parquet", "The ranking, strangest first"),
             ]
         )
-        page.code(f"{typed(part.name)} -o ranking\nbadac explain ranking --rank 1")
+        page.code(f"{typed(part.name)} -o ranking\nbadac explain ranking --rank 1\nbadac triage ranking")
     page.section("Your own data")
     page.code(
-        "badac rank train.csv new.csv        # columns: object, label, flux_g, flux_g_err, ...\n\n"
+        "badac rank train.csv new.csv -o results            # columns: object, label, flux_g, flux_g_err, ...\n"
+        "badac triage results                               # look at them one by one, and say what they are\n\n"
         "import badac\n"
         "train = badac.Measurements(values, sigma)          # (objects, points); NaN = missing\n"
         "model = badac.BADACClassifier().fit(train, label)\n"

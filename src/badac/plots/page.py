@@ -44,14 +44,15 @@ tbody th { font-weight: inherit; }
 figure { margin: 1rem 0 1.6rem; }
 figure img { display: block; max-width: 100%; height: auto; }
 figcaption { font-size: .88rem; max-width: 46rem; margin-top: .4rem; }
-pre { background: var(--tint); border: 1px solid var(--line); padding: .6rem .8rem; overflow-x: auto; font-size: .85rem; }
+pre { background: var(--tint); border: 1px solid var(--line); padding: .6rem .8rem; white-space: pre-wrap;
+  overflow-wrap: break-word; font-size: .85rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); gap: 0 1.6rem; }
 .cards figure { margin-bottom: .4rem; }
 .skip { position: absolute; left: -99rem; } .skip:focus { position: static; }
 a:focus-visible, [tabindex]:focus-visible, summary:focus-visible { outline: 3px solid #e69f00; outline-offset: 2px; }
 summary { cursor: pointer; color: var(--accent); }
 @media (max-width: 36rem) { table { font-size: .8rem; } th, td { padding: .25rem .35rem; white-space: normal; }
-  tbody th { overflow-wrap: anywhere; } }
+  tbody th { overflow-wrap: break-word; } }
 article ul { margin: 0 0 1rem; padding-left: 1.1rem; font-size: .88rem; }
 .note { border-left: 4px solid #e69f00; background: #fff8e8; padding: .5rem .8rem; max-width: 46rem; }
 """
