@@ -182,6 +182,7 @@ repository: $(STAMP)
 	$(BIN)/python -m pip install --quiet check-jsonschema "sp-repo-review[cli]" codespell
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/sp-repo-review .
 	$(BIN)/codespell
 

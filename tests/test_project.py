@@ -53,7 +53,13 @@ def test_a_workflow_runs_only_targets_that_exist(workflow: Path) -> None:
 def test_every_target_that_checks_is_run_by_a_workflow() -> None:
     run = {word for workflow in WORKFLOWS for command in commands(workflow) for word in command.split()}
     by_hand = {"install", "demo", "reproduce", "clean", "soak"}  # soak: an hour, before a release
-    parts = {"lint", "docs", "unit", "coverage-floor", *(name for name in TARGETS if name.startswith("interoperability-"))}
+    parts = {
+        "lint",
+        "docs",
+        "unit",
+        "coverage-floor",
+        *(name for name in TARGETS if name.startswith("interoperability-")),
+    }
     assert TARGETS - run - by_hand - parts == set()
 
 
