@@ -70,8 +70,8 @@ BESIDE := tests reproduction docs examples benchmarks README.md CHANGELOG.md CON
 SOURCES := $(NATIVE) $(shell find src/badac -name "*.py" -o -path "*static*" -type f)
 # $(call against-installed,folder of the environment,name of the target,further arguments of pytest)
 define against-installed
-	rm -rf $(1)/work && mkdir -p $(1)/work $(1)/runs && cp -r $(BESIDE) pyproject.toml $(1)/work/
-	cd $(1)/work && env PATH="$(CURDIR)/$(1)/bin" $(CURDIR)/$(1)/bin/python -m pytest -q -n $(PROCESSES) --dist loadfile --junitxml=../runs/$(PIECE).xml $(addprefix --ignore=,$(OF_THE_SOURCES)) $(3) $(TESTS)
+	rm -rf $(1)/work-$(PIECE) && mkdir -p $(1)/work-$(PIECE) $(1)/runs && cp -r $(BESIDE) pyproject.toml $(1)/work-$(PIECE)/
+	cd $(1)/work-$(PIECE) && env PATH="$(CURDIR)/$(1)/bin" $(CURDIR)/$(1)/bin/python -m pytest -q -n $(PROCESSES) --dist loadfile --junitxml=../runs/$(PIECE).xml $(addprefix --ignore=,$(OF_THE_SOURCES)) $(3) $(TESTS)
 	$(1)/bin/python -m benchmarks.project tests $(2) $(1)/runs/*.xml
 endef
 
@@ -153,16 +153,17 @@ plain: $(STAMP)
 
 # Lines and branches of the installed package that the tests run, and the share below which it fails (measured: docs/project.md). In pieces
 # (PIECE, TESTS) they add up, and `make coverage-floor` says what they come to.
-coverage: export COVERAGE_FILE := $(CURDIR)/build/clean/coverage
+coverage: export COVERAGE_FILE := $(CURDIR)/build/clean/runs/$(PIECE).coverage
 coverage: build/clean/installed
 	build/clean/bin/pip install --quiet coverage pytest-cov
-	$(if $(filter whole,$(PIECE)),rm -f build/clean/coverage*)
-	$(call against-installed,build/clean,coverage,--cov=badac --cov-append --cov-report=)
+	$(call against-installed,build/clean,coverage,--cov=badac --cov-report=)
 	$(if $(filter whole,$(PIECE)),$(MAKE) coverage-floor)
 
+coverage-floor: export COVERAGE_FILE := $(CURDIR)/build/clean/coverage
 coverage-floor:
-	COVERAGE_FILE=build/clean/coverage build/clean/bin/python -m benchmarks.project coverage
-	COVERAGE_FILE=build/clean/coverage build/clean/bin/coverage report --skip-covered --sort=cover > build/coverage.txt; code=$$?; tail -n 3 build/coverage.txt; exit $$code
+	build/clean/bin/coverage combine --keep --quiet build/clean/runs/*.coverage
+	build/clean/bin/python -m benchmarks.project coverage
+	build/clean/bin/coverage report --skip-covered --sort=cover > build/coverage.txt; code=$$?; tail -n 3 build/coverage.txt; exit $$code
 
 # Time beside other detectors, in ratios that a busy machine leaves alone.
 benchmarks: $(STAMP)
