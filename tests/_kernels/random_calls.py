@@ -57,9 +57,9 @@ def wrongly(rng: np.random.Generator, counts: collections.Counter[str]) -> None:
     }
     try:
         wrong.CALLS[name](**changed)
-        counts["wrong, and fits"] += 1
+        counts["wrong that fit"] += 1
     except (TypeError, ValueError, RuntimeError, MemoryError):
-        counts["wrong, refused"] += 1
+        counts["wrong and refused"] += 1
 
 
 _ODD = (
