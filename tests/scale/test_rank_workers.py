@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 import badac
 from badac import BADACClassifier, Measurements
 from badac.cli.app import app
-from badac.job import Layout, Record
+from badac.job import Layout, RankOptions, Record, rank_file
 from badac.job.record import versions
 
 
@@ -82,3 +83,21 @@ def test_options_that_need_a_cluster_say_so(files: Path) -> None:
     assert "--workers or --scheduler" in report.output
     nobody = rank(files, str(files / "survey"), "--scheduler", "tcp://127.0.0.1:1", code=1)
     assert "no scheduler answers" in nobody.output
+
+
+def test_a_full_disk_at_the_end_says_where_the_finished_parts_are(
+    files: Path, model: BADACClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take room until the run goes on: who needs it must know."""
+    parts = files / ".out.parts-1"
+    found = replace(rank_file(model, files / "whole.parquet", RankOptions()), parts=str(parts))
+    monkeypatch.setattr("badac.cli.rank.rank_on_cluster", lambda *_, **__: found)
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("badac.job.write_results", full)
+    words = (str(files / "whole.parquet"), "-o", str(files / "out"), "--workers", "1")
+    said = " ".join(rank(files, *words, code=1).stderr.split())
+    assert "What is finished is kept in" in said and ".out.parts-1" in said.replace(" ", "")
+    assert "No space left on device" in said and not (files / "out").exists()

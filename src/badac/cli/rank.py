@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,7 +29,15 @@ from badac.cli.options import (
 )
 from badac.cli.speech import counting, inform, plainly, print_json, printable, step, to_stdout, warn
 from badac.cli.table_options import TRAINING_ONLY, reads_tables
-from badac.cli.workers import OnError, OnErrorChoice, Scheduler, Workers, keep_parts, rank_on_cluster
+from badac.cli.workers import (
+    OnError,
+    OnErrorChoice,
+    Scheduler,
+    Workers,
+    keep_parts,
+    kept_is_said,
+    rank_on_cluster,
+)
 
 if TYPE_CHECKING:
     from badac.job import Found, TableOptions
@@ -168,10 +177,11 @@ def rank(
             inform(
                 f"{verdicts.name}: {found.n_without} objects that somebody has explained are left out of ranking and list."
             )
-        with output_folder(output, overwrite=overwrite) as working, step("Writing the report"):
-            stored = model if is_model(model) else None
-            about_files = write_results(found, working, form.suffix, table=new, model=stored)
-        keep_parts(found, output)
+        with kept_is_said(found.parts) if found.parts else nullcontext():
+            with output_folder(output, overwrite=overwrite) as working, step("Writing the report"):
+                stored = model if is_model(model) else None
+                about_files = write_results(found, working, form.suffix, table=new, model=stored)
+            keep_parts(found, output)
         if as_json:
             print_json(found.summary() | {"folder": str(output)})
         else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -82,11 +83,19 @@ def rank_on_cluster(
         with step(f"Starting {where}"):
             client = stack.enter_context(cluster(workers, scheduler))
         done = stack.enter_context(counting(f"Ranking {new.name}", rows, "rows"))
-        try:
+        with kept_is_said():
             return rank_files(model, new, output, client, options, done=done)
-        except KeyboardInterrupt:
-            note("What is finished is kept: the same command goes on from there.")
-            raise
+
+
+@contextmanager
+def kept_is_said(parts: str = "") -> Iterator[None]:
+    """Say where the finished parts of a run are, if it is interrupted or the disk is full: they take room until it goes on."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError):
+        where = f" in {parts}" if parts else ""
+        note(f"What is finished is kept{where}: the same command goes on from there.")
+        raise
 
 
 def keep_parts(found: Found, output: Path) -> None:
