@@ -96,6 +96,7 @@ html_static_path = ["_static"]
 html_css_files = ["badac.css"]
 html_show_sourcelink = False
 html_theme_options = {
+    "logo": {"text": "badac"},
     "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_toc_level": 2,
