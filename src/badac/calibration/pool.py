@@ -95,7 +95,7 @@ class Pool:
         """Return what the share of known objects may really be where the pool says `pvalue`: values and their weights (g,).
 
         A count of c objects among n leaves Beta(c + 1, n - c); beyond, each shape and scale of the tail says its own, and none
-        knows more than the few objects that were seen so far out: a tail of a form of its own begins where they end.
+        knows more than the few objects that were seen so far out: c of them leave Gamma(c + 1), one more than the tail's mean.
         """
         at, there, _ = self._joint
         middles = (np.arange(n_values) + 0.5) / n_values
@@ -107,10 +107,10 @@ class Pool:
         score = self._score_at(pvalue)
         tail = self.tail.survivals(np.array([score]))[0] / self.tail.survivals(np.array([at]))[0].clip(1e-300)
         seen = max(pvalue * (n + 1.0), 1.0)
-        base = there * gamma.ppf(middles, seen) / seen
+        base = there * gamma.ppf(middles, seen + 1.0) / seen
         values = np.outer(base, np.minimum(tail, 1.0)).ravel()
         weights = np.outer(np.full(n_values, 1.0 / n_values), self.tail.weight).ravel()
-        return values * pvalue / (weights @ values), weights
+        return values * pvalue * (1.0 + 1.0 / seen) / (weights @ values), weights
 
     def _score_at(self, pvalue: float) -> float:
         """The score beyond the joint whose p-value this is."""
