@@ -175,6 +175,10 @@ def test_a_link_stays_a_link_and_both_names_have_one_lock(tmp_path: Path) -> Non
         with whole_file(model) as file:
             file.write(words)
         assert model.is_symlink() and kept.read_bytes() == words
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    with pytest.raises(ValueError, match="leads to itself"), reserved(circle):
+        raise AssertionError
     left = [path.name for path in (tmp_path / "disk").rglob("*") if path.is_file()]
     assert sorted(left) == ["model.badac", "report.html"]
 

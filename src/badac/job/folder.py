@@ -40,6 +40,10 @@ OURS = frozenset(
 
 def check_folder(path: Path, *, overwrite: bool) -> None:
     """Find out before the work, not after it, that the results could not be written."""
+    if os.path.islink(os.path.realpath(path)):
+        raise ValueError(
+            f"{path} is a link that leads to itself. Remove it, or give another folder with --output."
+        )
     if path.exists() and not path.is_dir():
         raise ValueError(f"{path} is a file: the results need a folder. Give another one with --output.")
     if path.is_dir() and any(path.iterdir()):
