@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import signal
 import threading
@@ -249,6 +251,26 @@ def test_a_cluster_of_our_own_is_for_its_user_alone() -> None:
         assert "//127.0.0.1:" in own.dashboard_link
         with pytest.raises(ValueError, match="no scheduler answers"), cluster(scheduler=address):
             raise AssertionError
+
+
+def test_a_stopped_run_says_nothing_of_tasks_that_nobody_asked(client: Any, caplog: Any) -> None:
+    """Tracebacks beside "Interrupted." are no news; any other exception that nobody heard of is."""
+    with cluster(scheduler=client.scheduler.address):
+        pass
+
+    async def nobody_asks(error: Exception) -> None:
+        async def failing() -> None:
+            raise error
+
+        task = asyncio.ensure_future(failing())
+        await asyncio.sleep(0)
+        del task
+        gc.collect()
+
+    asyncio.run(nobody_asks(distributed.client.AllExit()))
+    asyncio.run(nobody_asks(ValueError("lost")))
+    heard = [record.exc_info for record in caplog.records if record.name == "asyncio" and record.exc_info]
+    assert [type(found[1]) for found in heard] == [ValueError]
 
 
 def test_two_runs_into_one_folder_do_not_meet(client: Any, trained: BADACClassifier, folder: Path) -> None:

@@ -7,6 +7,7 @@ parts by a tree reduction (`badac.dask.reduction`). Workers and the caller must 
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -77,6 +78,8 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         raise ImportError(
             "several workers need dask and distributed: pip install 'badac[scale]' brings them."
         ) from error
+    # Once and for good: what is waited for is let go of after the cluster is gone.
+    logging.getLogger("asyncio").addFilter(_is_news)
     if scheduler is not None:
         try:
             client = distributed.Client(scheduler, timeout=10, set_as_default=False)
@@ -112,6 +115,11 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
         distributed.Client(local, set_as_default=False) as client,
     ):
         yield client
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a record of asyncio is more than the end of a run that was stopped while Dask waited for its tasks."""
+    return not (record.exc_info and type(record.exc_info[1]).__name__ == "AllExit")
 
 
 def is_private() -> bool:
