@@ -119,7 +119,7 @@ def of_classes(k: int) -> Callable[[], object]:
 
 
 CURVES = (
-    Curve("rank, p-values included: objects", of_objects, (1000, 10_000, 50_000), "blocks of 1,024 objects"),
+    Curve("rank, p-values included: objects", of_objects, (1000, 10_000, 50_000), "blocks of 2,048 objects"),
     Curve(
         "fit: members of a class",
         of_members,

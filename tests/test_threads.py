@@ -1,13 +1,16 @@
-"""Parts that are made ahead are the same, in order, and so is what goes wrong with them."""
+"""Parts that are made ahead are the same, in order, and so is what goes wrong with them; threads to spare reach all beneath."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
-from badac.threads import ahead
+from badac import BADACClassifier, Measurements, _kernels
+from badac._kernels.spare_threads import at_least_spare, sparing
+from badac.threads import ahead, in_order, over_blocks
 
 
 def test_parts_come_in_order_made_on_another_thread() -> None:
@@ -44,3 +47,38 @@ def test_what_goes_wrong_is_raised_where_the_part_is_taken() -> None:
     assert next(found) == 1
     with pytest.raises(ValueError, match="row 7"):
         next(found)
+
+
+def test_threads_to_spare_are_used_by_whoever_asks_for_fewer() -> None:
+    assert at_least_spare(1) == 1
+    with sparing(3):
+        assert (at_least_spare(1), at_least_spare(5)) == (3, 5)
+        # What runs beside others has none to spare.
+        assert list(in_order(lambda part: (part, at_least_spare(1)), range(4))) == [(k, 1) for k in range(4)]
+        alone: list[int] = []
+        over_blocks(lambda part, own: alone.append(own), [0], 1)
+        assert alone == [3]
+    assert at_least_spare(1) == 1
+
+
+def test_learning_spares_its_threads_to_every_kernel_and_learns_the_same() -> None:
+    rng = np.random.default_rng(0)
+    x = np.linspace(0.0, 1.0, 30)
+    values = np.sin(rng.uniform(3.0, 5.0, (600, 1)) * x) + 0.1 * rng.standard_normal((600, 30))
+    curves, label = Measurements(values, 0.1, at=x), np.repeat([0, 1], 300)
+    asked: set[int] = set()
+
+    def weigh_points(*args: object, n_threads: int = 1) -> object:
+        asked.add(at_least_spare(n_threads))
+        return _kernels.NUMPY.weigh_points(*args)  # type: ignore[arg-type]
+
+    watching = _kernels.Backend("watching", weigh_points=weigh_points)  # type: ignore[arg-type]
+    found = []
+    for n_jobs in (None, 2):
+        found.append(BADACClassifier("population", random_state=0, n_jobs=n_jobs).fit(curves, label))
+        with _kernels.using(watching):
+            BADACClassifier("population", anomaly="evidence", random_state=0, n_jobs=n_jobs).fit(
+                curves, label
+            )
+        assert (2 in asked) == (n_jobs == 2)
+    np.testing.assert_array_equal(found[0].anomaly_score(curves), found[1].anomaly_score(curves))

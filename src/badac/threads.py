@@ -18,6 +18,8 @@ from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from badac._kernels.spare_threads import at_least_spare, sparing
+
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
@@ -38,8 +40,9 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part], n_threads: i
     """Yield ``work(part)`` for each part, in the order of the parts.
 
     At most twice as many parts as there are threads are under way or waiting to be taken, so that memory does not grow with
-    their number.
+    their number. Threads to spare (`badac._kernels.spare_threads`) are used too.
     """
+    n_threads = at_least_spare(n_threads)
     if n_threads <= 1:
         yield from map(work, parts)
         return
@@ -56,12 +59,17 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part], n_threads: i
 def _begun(pool: ThreadPoolExecutor, work: Callable[[Part], Result], part: Part) -> Future[Result]:
     try:
         # NumPy's error state is part of the context: each thread works in a copy of the caller's.
-        return pool.submit(copy_context().run, work, part)
+        return pool.submit(copy_context().run, _alone, work, part)
     except RuntimeError:
         # The system gives no more threads: this one does the work.
         done: Future[Result] = Future()
         done.set_result(work(part))
         return done
+
+
+def _alone(work: Callable[[Part], Result], part: Part) -> Result:
+    with sparing(1):
+        return work(part)
 
 
 def ahead(parts: Iterable[Part]) -> Iterator[Part]:
@@ -103,9 +111,15 @@ def over_blocks(work: Callable[[Part, int], None], blocks: Iterable[Part], n_thr
     n_threads : int
         A single block gets all of them for its kernels.
     """
-    rest = iter(blocks)
+    rest, n_threads = iter(blocks), at_least_spare(n_threads)
     few = list(islice(rest, 2))
     own, side_by_side = (n_threads, 1) if len(few) < 2 else (1, n_threads)
     with one_thread_in_blas():
-        for _ in in_order(lambda block: work(block, own), chain(few, rest), side_by_side):
+        # One block has the threads for itself; each of several has one.
+        parts = chain(few, rest)
+        if side_by_side == 1:
+            for block in parts:
+                work(block, own)
+            return
+        for _ in in_order(lambda block: work(block, own), parts, side_by_side):
             pass

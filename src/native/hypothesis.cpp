@@ -102,7 +102,7 @@ void bind_hypothesis(nb::module_& m) {
             in.first = first.data(), in.length = length.data(), in.begin = begin.data(), in.height = height.data();
             in.shrink = shrink, in.out = out.data();
             const HypothesisKernels& kernels = choose(kLevels, level);
-            const size_t vectors = size_t(2 + in.asked) * in.m + size_t(1 + in.asked) * in.bumps;
+            const size_t vectors = size_t(2 + in.asked) * in.m + size_t(2 * in.asked) * in.bumps;
             const double cost = double(height.shape(0) + 1) * (in.r + in.asked + 1.0) + double(in.bumps) * in.asked * (in.p + 20.0);
             over_objects(in.n, objects_per_block(cost), n_threads, [&] {
                 return [&, scratch = AlignedVector<double>(vectors * kernels.lanes)](int64_t from, int64_t to) mutable {

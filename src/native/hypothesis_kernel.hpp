@@ -53,7 +53,7 @@ struct HypothesisKernels {
     int lanes;
     // Objects first <= i < last. `scratch` has used_count vectors.
     void (*without)(const WithoutArrays&, int64_t first, int64_t last, double* scratch);
-    // `scratch` has (2 + asked) m + (1 + asked) bumps vectors.
+    // `scratch` has (2 + asked) m + 2 asked bumps vectors.
     void (*bump)(const BumpArrays&, int64_t first, int64_t last, double* scratch);
 };
 

@@ -12,6 +12,7 @@
 namespace badac {
 namespace {
 
+using Places = nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // Objects of a stretch of an EM step and their shares: for one thread, and for each of several.
@@ -110,6 +111,7 @@ void em_step(const LatentArrays& in, StepArrays step, const LatentKernels& kerne
 void bind_latent(nb::module_& m) {
     m.attr("latent_max_rank") = kMaxRank;
     m.attr("latent_group") = kGroup;
+    m.attr("latent_max_responsible") = kMaxResponsible;
     m.def(
         "latent_log_match",
         [](Output out, const Matrix& precision, const Matrix& shift, const Matrix& component_precision, const Matrix& component_shift,
@@ -133,6 +135,23 @@ void bind_latent(nb::module_& m) {
                       [&](int64_t first, int64_t last, double* scratch) { kernels.log_evidence(in, first, last, scratch, out.data()); });
         },
         written("out"), "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "n_threads"_a, "level"_a);
+
+    m.def(
+        "latent_responsible",
+        [](Output out, Places which, Output match, const Matrix& precision, const Matrix& shift, const Matrix& component_precision,
+           const Matrix& component_shift, const Vector& log_constant, int n_threads, const std::string& level) {
+            const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
+            const int64_t count = int64_t(which.shape(1));
+            require(count >= 1 && count <= kMaxResponsible && count <= in.k, "1 or 2 components are named, no more than there are");
+            require(int64_t(out.size()) == in.n && int64_t(which.shape(0)) == in.n && int64_t(match.size()) == in.n * count,
+                    "the outputs do not fit the objects");
+            const LatentKernels& kernels = choose(kLevels, level);
+            in_blocks(in.n, double(in.k) * match_cost(in), n_threads, in.k * kernels.lanes, [&](int64_t first, int64_t last, double* scratch) {
+                kernels.responsible(in, int(count), first, last, scratch, out.data(), which.data(), match.data());
+            });
+        },
+        written("out"), written("which"), written("match"), "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a,
+        "log_constant"_a, "n_threads"_a, "level"_a);
 
     m.def(
         "latent_posterior",

@@ -86,6 +86,46 @@ struct Latent {
         }
     }
 
+    static void responsible(const LatentArrays& in, int count, int64_t first, int64_t last, double* scratch, double* out, int64_t* which,
+                            double* match) {
+        Attention attention;
+        const VecD zero = broadcast<VecD>(0.0), lowest = broadcast<VecD>(-HUGE_VAL), nothing = broadcast<VecD>(-1.0);
+        VecD A[kPacked], b[kRank];
+        for (int64_t start = first; start < last; start += L) {
+            bring<RANK>(in, start, last, A, b);
+            // The two largest and their places, the first of equal ones; a match that is no number makes the sum none.
+            VecD top = lowest, second = lowest, top_at = nothing, second_at = nothing, total = zero, more = zero, poison = zero;
+            for (int64_t k = 0; k < in.k; ++k) {
+                attention.spent(cost_of_match(in));
+                const VecD found = match_of<RANK>(in, k, A, b), at = broadcast<VecD>(double(k));
+                store(scratch + k * L, found);
+                poison = select(greater(VecD(found * found), nothing), poison, found);
+                const auto first_of_all = greater(found, top);
+                const auto at_least_second = greater(found, second);
+                second_at = select(first_of_all, top_at, select(at_least_second, at, second_at));
+                second = select(first_of_all, top, select(at_least_second, found, second));
+                top_at = select(first_of_all, at, top_at), top = select(first_of_all, found, top);
+            }
+            int64_t k = 0;
+            for (; k + 1 < in.k; k += 2) {
+                total = total + exp_negative(VecD(load<VecD>(scratch + k * L) - top));
+                more = more + exp_negative(VecD(load<VecD>(scratch + (k + 1) * L) - top));
+            }
+            if (k < in.k) total = total + exp_negative(VecD(load<VecD>(scratch + k * L) - top));
+            const VecD evidence = top + log_positive(VecD(total + more)) + poison;
+            for (int lane = 0; lane < L && start + lane < last; ++lane) {
+                const int64_t i = start + lane;
+                out[i] = evidence[lane];
+                // Where matches are all alike in being none, the first ones stand for them.
+                const int64_t one = top_at[lane] < 0.0 ? 0 : int64_t(top_at[lane]);
+                int64_t other = int64_t(second_at[lane]);
+                if (second_at[lane] < 0.0) other = one == 0 && in.k > 1 ? 1 : 0;
+                which[i * count] = one, match[i * count] = top[lane];
+                if (count > 1) which[i * count + 1] = other, match[i * count + 1] = second[lane];
+            }
+        }
+    }
+
     static void posterior(const LatentArrays& in, int64_t first, int64_t last, double* covariance, double* mean, double* log_det) {
         const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
         VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], det;
@@ -244,6 +284,13 @@ void log_evidence(const LatentArrays& in, int64_t first, int64_t last, double* s
 #undef BADAC_CALL
 }
 
+void responsible(const LatentArrays& in, int count, int64_t first, int64_t last, double* scratch, double* out, int64_t* which,
+                 double* match) {
+#define BADAC_CALL(R) Latent<R>::responsible(in, count, first, last, scratch, out, which, match)
+    BADAC_BY_RANK
+#undef BADAC_CALL
+}
+
 void posterior(const LatentArrays& in, int64_t first, int64_t last, double* covariance, double* mean, double* log_det) {
 #define BADAC_CALL(R) Latent<R>::posterior(in, first, last, covariance, mean, log_det)
     BADAC_BY_RANK
@@ -316,7 +363,7 @@ void weigh(const PointArrays& in, int64_t first, int64_t last) {
     }
 }
 
-const LatentKernels kTable = {L, log_match, log_evidence, posterior, step_shares, step_sums, left_out, weigh};
+const LatentKernels kTable = {L, log_match, log_evidence, responsible, posterior, step_shares, step_sums, left_out, weigh};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

@@ -8,6 +8,7 @@
 namespace badac {
 
 constexpr int kMaxRank = 48;  // matrices of one group of objects stay on the stack
+constexpr int kMaxResponsible = 2;  // components that `responsible` names
 constexpr int kGroup = 8;     // objects that share a list of near components; a multiple of every level's lanes
 
 struct LatentArrays {
@@ -48,6 +49,9 @@ struct LatentKernels {
     void (*log_match)(const LatentArrays&, int64_t first, int64_t last, double* out);
     // Log of the sum of the matches over the components; out is (n,), scratch has room for k vectors.
     void (*log_evidence)(const LatentArrays&, int64_t first, int64_t last, double* scratch, double* out);
+    // The same, with the `count` (1 or 2) largest matches (n, count) and whose they are; `count` is at most k.
+    void (*responsible)(const LatentArrays&, int count, int64_t first, int64_t last, double* scratch, double* out, int64_t* which,
+                        double* match);
     // One component only, k = 1, log_constant unused: covariance (n, p), mean (n, r), log_det (n,) of M = A_i + Q.
     void (*posterior)(const LatentArrays&, int64_t first, int64_t last, double* covariance, double* mean, double* log_det);
     // See latent_step in the twin.

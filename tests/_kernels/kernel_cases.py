@@ -111,6 +111,10 @@ def _latent(n: int, k: int, r: int) -> Arguments:
     }
 
 
+def _responsible(n: int, k: int, r: int) -> Arguments:
+    return {**_latent(n, k, r), "count": 1 + n % 2}
+
+
 def _posterior(n: int, r: int) -> Arguments:
     given = _latent(n if n < 1e5 else 1, 1, r)
     own = given.pop("components")
@@ -291,6 +295,7 @@ TABLE: dict[str, Row] = {
     "mixture_logsumexp": Row(_mixture, _PAIRS, (300, 901, 30), (2000, 4000, 100), 1e-9, 1e-5),
     "latent_log_match": Row(_latent, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
     "latent_log_evidence": Row(_latent, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
+    "latent_responsible": Row(_responsible, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
     "latent_posterior": Row(
         _posterior, [(n, r) for n, _, r in _LATENT], (3000, 8), (100_000, 47), 1e-9, 1e-10
     ),

@@ -41,6 +41,7 @@ __all__ = [
     "latent_log_evidence",
     "latent_log_match",
     "latent_posterior",
+    "latent_responsible",
     "latent_step",
     "latent_without",
     "mixture_logsumexp",
@@ -107,6 +108,7 @@ pair_logsumexp = _dispatched(_pairs.pair_logsumexp)
 mixture_logsumexp = _dispatched(_mixture.mixture_logsumexp)
 latent_log_match = _dispatched(_latent.latent_log_match)
 latent_log_evidence = _dispatched(_latent.latent_log_evidence)
+latent_responsible = _dispatched(_latent.latent_responsible)
 latent_posterior = _dispatched(_latent.latent_posterior)
 latent_step = _dispatched(_latent.latent_step)
 latent_left_out = _dispatched(_latent.latent_left_out)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from badac._kernels import hypotheses, latent, mixture, pairs, points, pointwise, trees, widths
-from badac._kernels.arguments import FloatArray, Pairs
+from badac._kernels.arguments import FloatArray, IntArray, Pairs
 from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import Components, Near, Sums
 from badac._kernels.points import Curves, GroupedPoints
@@ -40,6 +40,18 @@ class OfComponents(Protocol):
     def __call__(
         self, precision: FloatArray, shift: FloatArray, components: Components, *, n_threads: int = 1
     ) -> FloatArray: ...
+
+
+class Responsible(Protocol):
+    def __call__(
+        self,
+        precision: FloatArray,
+        shift: FloatArray,
+        components: Components,
+        count: int,
+        *,
+        n_threads: int = 1,
+    ) -> tuple[FloatArray, IntArray, FloatArray]: ...
 
 
 class Posterior(Protocol):
@@ -157,6 +169,7 @@ class Backend:
     mixture_logsumexp: OfWidePairs = mixture.mixture_logsumexp
     latent_log_match: OfComponents = latent.latent_log_match
     latent_log_evidence: OfComponents = latent.latent_log_evidence
+    latent_responsible: Responsible = latent.latent_responsible
     latent_posterior: Posterior = latent.latent_posterior
     latent_step: Step = latent.latent_step
     latent_left_out: LeftOut = latent.latent_left_out

@@ -134,6 +134,7 @@ COMPILED = Backend(
     mixture_logsumexp=mixture_logsumexp,
     latent_log_match=latent.latent_log_match,
     latent_log_evidence=latent.latent_log_evidence,
+    latent_responsible=latent.latent_responsible,
     latent_posterior=latent.latent_posterior,
     latent_step=latent.latent_step,
     latent_left_out=latent.latent_left_out,

@@ -1,7 +1,8 @@
 """The compiled kernels of latent positions: weights of points, matches, EM steps, hypotheses and widths.
 
 Twin: the function of the same name in `NUMPY`, which is also called where the core's own bounds end: latent dimensions above
-48, local shapes above 32, knots above 256, deviations above 96, more than 2 components asked about bumps, more than 64 widths.
+48, more than 2 components named as responsible, local shapes above 32, knots above 256, deviations above 96, more than 2
+components asked about bumps, more than 64 widths.
 Tolerance: 1e-10 of the sum of the sizes of a match's terms; 1e-9 of it for hypotheses and for points of an object's own; 1e-9
 of the log likelihood and of the weights for widths. A bump is visited only at the points from its first to its last that are
 not zero.
@@ -21,9 +22,10 @@ from badac._kernels.backends import NUMPY
 from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import Components, Near, Sums
 from badac._kernels.points import Curves, GroupedPoints
+from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.widths import WidePoints
 
-_ABI = 5  # of `_core`, counted up when a signature there changes
+_ABI = 6  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(
@@ -41,7 +43,10 @@ class How(TypedDict):
 
 def how(n_threads: int) -> How:
     """What every kernel of the core takes besides its arrays."""
-    return {"n_threads": checked_threads(n_threads), "level": os.environ.get("BADAC_SIMD", "")}
+    return {
+        "n_threads": at_least_spare(checked_threads(n_threads)),
+        "level": os.environ.get("BADAC_SIMD", ""),
+    }
 
 
 def _fits(shift: FloatArray) -> bool:
@@ -65,6 +70,18 @@ def latent_log_evidence(
         return NUMPY.latent_log_evidence(precision, shift, components)
     out = np.empty(len(shift))
     _core.latent_log_evidence(out, *map(_whole, (precision, shift, *components)), **how(n_threads))
+    return out
+
+
+def latent_responsible(
+    precision: FloatArray, shift: FloatArray, components: Components, count: int, *, n_threads: int = 1
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    count = min(count, len(components.log_constant))
+    if not _fits(shift) or not 1 <= count <= _core.latent_max_responsible:
+        return NUMPY.latent_responsible(precision, shift, components, count)
+    n = len(shift)
+    out = (np.empty(n), np.empty((n, count), np.int64), np.empty((n, count)))
+    _core.latent_responsible(*out, *map(_whole, (precision, shift, *components)), **how(n_threads))
     return out
 
 

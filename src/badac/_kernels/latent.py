@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels.arguments import FloatArray, checked_threads
+from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 
 BoolArray = npt.NDArray[np.bool_]
 Sums = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -121,6 +121,23 @@ def latent_log_evidence(
     """Log of the sum of an object's matches (`latent_log_match`) over the components, (n,)."""
     checked_threads(n_threads)
     return _log_sum(latent_log_match(precision, shift, components))
+
+
+def latent_responsible(
+    precision: FloatArray, shift: FloatArray, components: Components, count: int, *, n_threads: int = 1
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Log of the sum of an object's matches over the components, and the components that match it best.
+
+    Returns
+    -------
+    (n,), (n, c), (n, c)
+        The sum, which components, the best first (of equal ones the first), and their matches; c is `count`, or the
+        number of components if that is smaller.
+    """
+    checked_threads(n_threads)
+    match = latent_log_match(precision, shift, components)
+    which = np.argsort(-match, axis=1, kind="stable")[:, :count]
+    return _log_sum(match), which, np.take_along_axis(match, which, axis=1)
 
 
 def latent_posterior(

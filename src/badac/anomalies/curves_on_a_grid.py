@@ -116,7 +116,9 @@ def _parts(latent: LatentLikelihood) -> tuple[FloatArray, FloatArray, FloatArray
 
 def mean_variance(weight: FloatArray) -> FloatArray:
     """Return (n,): the variance that has the mean precision of the points with a precision ``weight`` (n, m) at all."""
-    return np.asarray(np.maximum((weight > 0).sum(axis=1), 1) / np.maximum(weight.sum(axis=1), 1e-300))
+    seen = weight > 0
+    count = weight.shape[1] if seen.all() else np.maximum(seen.sum(axis=1), 1)
+    return np.asarray(count / np.maximum(weight.sum(axis=1), 1e-300))
 
 
 def curve_on_class(

@@ -19,7 +19,7 @@ from badac._kernels import IntArray, bump_average, bump_ratios
 from badac._kernels.hypotheses import Filtering, filtered_ratios, log_mean_exp_squares
 from badac.anomalies.hypothesis import ShapeOnClass
 from badac.anomalies.model import FloatArray
-from badac.latent.class_summary import ObjectsUnderClass
+from badac.latent.class_summary import NAMED, ObjectsUnderClass
 from badac.latent.mixture import logsumexp_rows
 
 
@@ -66,9 +66,13 @@ def ratios(under: ObjectsUnderClass, shapes: FloatArray) -> FloatArray:
 
 def responsible(under: ObjectsUnderClass, count: int) -> tuple[IntArray, FloatArray]:
     """Return the components (n, count) of the class most responsible for each object, and their log shares (n, count)."""
-    match = under.log_match
-    top = _largest(match, min(count, match.shape[1]))
-    log_share = np.take_along_axis(match, top, axis=1)
+    if count <= NAMED:
+        _, top, log_share = under.responsible
+        top, log_share = top[:, :count], log_share[:, :count]
+    else:
+        match = under.log_match
+        top = _largest(match, min(count, match.shape[1]))
+        log_share = np.take_along_axis(match, top, axis=1)
     return top, log_share - logsumexp_rows(log_share)[:, None]
 
 

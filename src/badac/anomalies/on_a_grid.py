@@ -43,8 +43,8 @@ from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
 
-# Block size: a block's arrays stay in the processor's cache.
-_OBJECTS_PER_BLOCK = 1024
+# Block size: what a step of Python costs is spread over many objects, and arrays stay in the outer cache.
+_OBJECTS_PER_BLOCK = 2048
 # A shape of which no point of the grid shows more than this much of the height falls between two distant points.
 _LEAST_SEEN = 0.5
 

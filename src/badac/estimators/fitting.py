@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels.spare_threads import sparing
 from badac.anomalies import AnomalyModel
 from badac.calibration.agreement import Choice, agree
 from badac.calibration.posterior import learn_calibration
@@ -115,7 +116,21 @@ class Recipe:
             Classes that were learned already and stay as they are.
         stack : bool
             Whether base models of other kinds may be stacked beside the class models.
+
+        Every kernel on the way may use the threads; no number depends on how many there are.
         """
+        with sparing(self.n_threads):
+            return self._learned(objects, label, units, rng, kept or {}, stack)
+
+    def _learned(
+        self,
+        objects: Measurements,
+        label: npt.NDArray[Any],
+        units: FloatArray,
+        rng: np.random.Generator,
+        kept: Mapping[Any, Fitted],
+        stack: bool,
+    ) -> FittedModel:
         classes, index, counts = np.unique(label, return_inverse=True, return_counts=True)
         class_models = choose_class_models(self.class_model, classes.tolist())
         inside = in_units(objects, units)
@@ -125,7 +140,7 @@ class Recipe:
             noise = learn_noise(self.noise, inside, index, rng)
         training = TrainingSet(inside, index, classes, noise, TrainingScales.of(inside), rng)
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
-        choices = fit_classes(class_models, training, self.nuisance, kept or {})
+        choices = fit_classes(class_models, training, self.nuisance, kept)
         choices = agree(choices, training, possible(log_prior, counts))
         models, tried = tuple(one.model for one in choices), tuple(one.report for one in choices)
         with stage("Calibrating on left-out objects"):

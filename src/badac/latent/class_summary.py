@@ -23,17 +23,20 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels import latent_log_evidence, latent_log_match
+from badac._kernels import IntArray, latent_log_evidence, latent_log_match, latent_responsible
 from badac._kernels.latent import Components
 from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import gaussian_approximation, is_plain, with_noise_scale
 from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weigh, weighted_residuals
-from badac.latent.mixture import Mixture, logsumexp_rows
+from badac.latent.mixture import Mixture
 from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import FloatArray
+
+# Components of a class that are named as responsible for an object while its evidence is computed.
+NAMED = 2
 
 
 @registered("part", holds={"factor.rank": "r", "density.rank": "r"})
@@ -79,6 +82,17 @@ class ClassSummary:
         """The components of the mixture, as the kernels take them."""
         return self.mixture.components()
 
+    @cached_property
+    def products(self) -> FloatArray:
+        """(m, p): the packed outer products of the factors, one row a point."""
+        return products(self.factor.factors)
+
+    def responsible(
+        self, latent: LatentLikelihood, *, n_threads: int = 1
+    ) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Return (n,) the log of the sum of the matches, and which components (n, `NAMED` or fewer) match best, how well."""
+        return latent_responsible(latent.precision, latent.shift, self.components, NAMED, n_threads=n_threads)
+
     def log_match(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
         """Return (n, k): log of weight times match with every component, the offset not included."""
         return latent_log_match(latent.precision, latent.shift, self.components, n_threads=n_threads)
@@ -101,16 +115,6 @@ def gaussian_objects(
     under = Mixture.standard(factor.rank) if density is None else density
     found = gaussian_approximation(objects, factor, noise, density=under)
     return found.objects, found.log_constant
-
-
-def in_factors(
-    weight: FloatArray, scaled: FloatArray, offset: FloatArray, factors: FloatArray
-) -> LatentLikelihood:
-    """Latent likelihoods in the factors (m, r), as `badac.latent.likelihood.project`, from `weighted_residuals`.
-
-    For objects that are reduced to several sets of factors with the same mean and psi.
-    """
-    return LatentLikelihood(weight @ products(factors), scaled @ factors, offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,18 +149,29 @@ class ObjectsUnderClass:
         factor = self.summary.factor
         return weighted_residuals(self.gaussian[0], factor.mean, factor.psi, n_threads=self.n_threads)
 
-    def through(self, factors: FloatArray) -> LatentLikelihood:
-        """Return the latent likelihoods in factors (m, q) in place of the class's own, without the constants."""
+    def through(self, factors: FloatArray, outer: FloatArray | None = None) -> LatentLikelihood:
+        """Return the latent likelihoods in factors (m, q) in place of the class's own, without the constants.
+
+        ``outer``, their packed products (`badac.latent.likelihood.products`), is worked out unless it is given.
+        """
         gaussian, factor = self.gaussian[0], self.summary.factor
         if gaussian.covariance is None:
-            return in_factors(*self.weighed, factors)
+            weight, scaled, offset = self.weighed
+            return LatentLikelihood(
+                weight @ (products(factors) if outer is None else outer), scaled @ factors, offset
+            )
         return project(gaussian, factor.mean, factors, factor.psi, n_threads=self.n_threads)
 
     @cached_property
     def latent(self) -> LatentLikelihood:
         """Latent likelihoods of the objects under the class alone."""
-        latent = self.through(self.summary.factor.factors)
+        latent = self.through(self.summary.factor.factors, self.summary.products)
         return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * self.gaussian[1])
+
+    @cached_property
+    def responsible(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """The log of the sum of the matches (n,), which components (n, `NAMED` or fewer) match best, and how well."""
+        return self.summary.responsible(self.latent, n_threads=self.n_threads)
 
     @cached_property
     def log_match(self) -> FloatArray:
@@ -166,7 +181,7 @@ class ObjectsUnderClass:
     @cached_property
     def log_evidence(self) -> FloatArray:
         """(n,): log P(object | class)."""
-        return logsumexp_rows(self.log_match) - 0.5 * self.latent.offset
+        return self.responsible[0] - 0.5 * self.latent.offset
 
     def take(self, rows: npt.NDArray[np.int64]) -> ObjectsUnderClass:
         """Return some of the objects under the class, with what is known of them already; the same ones again are kept."""
@@ -178,7 +193,9 @@ class ObjectsUnderClass:
         gaussian, constant = self.gaussian
         as_they_are = gaussian is self.objects
         part.__dict__["gaussian"] = part.objects if as_they_are else gaussian[rows], constant[rows]
-        part.__dict__["latent"], part.__dict__["log_match"] = self.latent[rows], self.log_match[rows]
+        part.__dict__["latent"] = self.latent[rows]
+        total, which, match = self.responsible
+        part.__dict__["responsible"] = total[rows], which[rows], match[rows]
         if gaussian.covariance is None:
             weight, scaled, offset = self.weighed
             part.__dict__["weighed"] = weight[rows], scaled[rows], offset[rows]

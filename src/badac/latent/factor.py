@@ -16,6 +16,8 @@ of one more member, which keeps a point at which all members agree from becoming
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from badac._kernels.latent import pack, triangle, unpack
 from badac.data.measurements import Measurements
 from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weighted_residuals
 from badac.registry import registered
+from badac.threads import in_order, one_thread_in_blas
 from badac.training import FloatArray, TrainingScales
 
 # In units of the variance of all training objects at the point: what the prior member adds to psi, small, since it is to decide
@@ -135,11 +138,9 @@ def statistics(members: Measurements, factor: Factor) -> FactorSums:
 
 def all_statistics(members: Measurements, factor: Factor) -> FactorSums:
     """`statistics` of all members, block by block, so that memory does not grow with their number."""
-    parts = [statistics(members[block], factor) for block in blocks(members)]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    with one_thread_in_blas():
+        parts = in_order(lambda block: statistics(members[block], factor), blocks(members))
+        return reduce(add, parts)
 
 
 def maximise(sums: FactorSums, factor: Factor, scales: TrainingScales) -> Factor:
