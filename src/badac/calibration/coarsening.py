@@ -224,12 +224,23 @@ def _with_contaminated(terms: FloatArray, share: float) -> FloatArray:
 
 def _losses(terms: FloatArray, prior: FloatArray, contaminated: float) -> FloatArray:
     """Log-loss (n,) of tempered log evidence and log prior, both relative to the own class."""
+    return _losses_of(_summed(terms, prior), logsumexp_rows(prior), contaminated)
+
+
+def _summed(terms: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What the losses need of tempered log evidence whatever the share: its largest (n,), and its sum over the classes (n,)."""
+    return terms.max(axis=1), logsumexp_rows(terms + prior)
+
+
+def _losses_of(
+    summed: tuple[FloatArray, FloatArray], log_prior_sum: FloatArray, contaminated: float
+) -> FloatArray:
     # That of `_with_contaminated`, summed over the classes first: two logarithms an object in place of one a class.
-    best = np.log(contaminated) + terms.max(axis=1)
+    best = np.log(contaminated) + summed[0]
     good = np.log1p(-contaminated)
     # The own class's term is zero, but for what the contaminated share adds.
     own = np.logaddexp(good, best)
-    total = np.logaddexp(good + logsumexp_rows(terms + prior), best + logsumexp_rows(prior))
+    total = np.logaddexp(good + summed[1], best + log_prior_sum)
     return np.asarray(total - own)
 
 
@@ -245,9 +256,15 @@ def _least_loss(relative: FloatArray, prior: FloatArray) -> tuple[float, float]:
     def total(log_exponent: float, share: float) -> float:
         return float(_losses(np.exp(log_exponent) * relative, prior, share).sum())
 
+    prior_sum = logsumexp_rows(prior)
+    of_share: list[list[float]] = [[] for _ in shares]
+    for each in grid:
+        # The sums over the classes are the same for every share.
+        summed = _summed(np.exp(each) * relative, prior)
+        for losses, share in zip(of_share, shares, strict=True):
+            losses.append(float(_losses_of(summed, prior_sum, share).sum()))
     tried = []
-    for share in shares:
-        losses = [total(each, share) for each in grid]
+    for losses, share in zip(of_share, shares, strict=True):
         best = int(np.argmin(losses))
         tried.append((losses[best] + (_WORTH if share > shares[0] else 0.0), best, share))
     _, best, share = min(tried)

@@ -18,7 +18,6 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.cluster.vq import kmeans2, vq
-from scipy.linalg import block_diag
 
 from badac._kernels import latent_left_out, latent_log_evidence, latent_log_match, latent_step
 from badac._kernels.latent import GROUP, Components, Near, inverse, pack, unpack
@@ -149,7 +148,10 @@ class Mixture:
 
     def with_gaussian_dimensions(self, count: int) -> Mixture:
         """Add `count` latent dimensions, each ``N(0, 1)`` and independent of the others."""
-        covariances = np.stack([block_diag(own, np.eye(count)) for own in self.covariances])
+        k, r = self.means.shape
+        covariances = np.zeros((k, r + count, r + count))
+        covariances[:, :r, :r] = self.covariances
+        covariances[:, r:, r:] = np.eye(count)
         return Mixture(self.weights, np.pad(self.means, ((0, 0), (0, count))), covariances)
 
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from badac.calibration.coarsening import FloatArray, IntArray
+from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
 
 # Nats behind the best class beyond which softening leaves nothing to tell.
@@ -120,7 +120,7 @@ def learn_stacking(
 
 def log_losses(joint: FloatArray, label: IntArray) -> FloatArray:
     """Return (n,): minus the log posterior of each object's own class, from log evidence plus log prior (n, k)."""
-    return np.asarray(logsumexp(joint, axis=1) - joint[np.arange(len(label)), label])
+    return np.asarray(logsumexp_rows(joint) - joint[np.arange(len(label)), label])
 
 
 def _weigh(
