@@ -2,9 +2,13 @@
 
 Writes the file a piece at a time, learns two populations of noisy curves from 2,000 labelled objects, and runs the command as a
 user would, in a process of its own, whose memory (the largest resident set) and times are measured. Reading, scoring, p-values,
-sorting, writing the ranking and the report are all in it. `python -m reproduction.readme` copies the result into README.md.
+sorting, writing the ranking and the report are all in it. `python -m reproduction.readme` copies the result into README.md. The
+process keeps and finds compiled Python as an installed package does, whatever the environment here says of it.
 
-Run: python -m benchmarks.throughput [--objects 1000000] [--jobs 2]
+Run: python -m benchmarks.throughput [--objects 1000000] [--jobs 2] [--folder FOLDER]
+
+With `--folder` model and file are made there once and found again, some 6 GB for ten million objects; such a run is printed and
+not kept as the result.
 """
 
 from __future__ import annotations
@@ -66,19 +70,29 @@ def write_model(path: Path, folder: Path) -> None:
     save(learn(read_training(train), Settings(class_model="population", diagnose=False)), path)
 
 
-def measure(n: int, jobs: int) -> dict[str, object]:
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        write_model(folder / "model.badac", folder)
-        write_new(folder / "new.parquet", n)
-        size = (folder / "new.parquet").stat().st_size
+def prepared(folder: Path, n: int) -> tuple[Path, Path]:
+    """Return model and file of n new objects in a folder, made unless they are there."""
+    model, new = folder / "model.badac", folder / f"new-{n}.parquet"
+    if not model.exists():
+        write_model(model, folder)
+    if not new.exists():
+        # Under another name until it is whole.
+        write_new(folder / "unfinished.parquet", n)
+        (folder / "unfinished.parquet").rename(new)
+    return model, new
+
+
+def measure(n: int, jobs: int, kept: Path | None = None) -> dict[str, object]:
+    with tempfile.TemporaryDirectory(dir=kept) as place:
+        model, new = prepared(kept or Path(place), n)
+        size = new.stat().st_size
         command = [
             sys.executable, "-c", "from badac.cli import main; main()",
-            "rank", str(folder / "model.badac"), str(folder / "new.parquet"),
-            "-o", str(folder / "out"), "--jobs", str(jobs), "--json",
+            "rank", str(model), str(new), "-o", str(Path(place) / "out"), "--jobs", str(jobs), "--json",
         ]  # fmt: skip
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         seconds = time.perf_counter() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         found = json.loads(done.stdout)
@@ -105,9 +119,12 @@ def main() -> None:
     )
     parser.add_argument("--objects", type=int, default=1_000_000)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--folder", type=Path, help="where model and file are kept")
     given = parser.parse_args()
-    found = measure(given.objects, given.jobs)
+    found = measure(given.objects, given.jobs, given.folder)
     print(json.dumps(found, indent=1))
+    if given.folder is not None:
+        return
     results = HERE / "results"
     results.mkdir(exist_ok=True)
     (results / "throughput.json").write_text(json.dumps(found, indent=1) + "\n")

@@ -95,14 +95,19 @@ class Verdicts:
         )
 
     @classmethod
-    def together(cls, parts: Sequence[Verdicts]) -> Verdicts:
-        """Return all rows of several tables of the same quantities, one after the other."""
+    def together(
+        cls, parts: Sequence[Verdicts], order: npt.NDArray[np.int64] | slice = slice(None)
+    ) -> Verdicts:
+        """Return all rows of several tables of the same quantities, one after the other, or in an order of all of them.
+
+        One column at a time: of millions of objects there is never a second copy of the whole table.
+        """
         names, carried = parts[0].quantities, parts[0].carried
         return replace(
             parts[0],
-            quantities={name: np.concatenate([part[name] for part in parts]) for name in names},
+            quantities={name: np.concatenate([part[name] for part in parts])[order] for name in names},
             carried={
-                name: np.concatenate([part.carried[name] for part in parts])
+                name: np.concatenate([part.carried[name] for part in parts])[order]
                 for name in carried
                 if all(name in part.carried for part in parts)
             },

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from badac import BADACClassifier, Measurements
-from badac.anomalies import curves_on_a_grid, matched_filter
+from badac.anomalies import curves_on_a_grid, matched_filter, on_a_grid
 from badac.latent import class_summary, likelihood
 from badac.simulate import experiment
 from badac.threads import over_blocks
@@ -18,7 +18,7 @@ KERNELS = {
     "bump_average": matched_filter,
     "bump_ratios": matched_filter,
     "latent_without": curves_on_a_grid,
-    "latent_log_match": class_summary,
+    "latent_responsible": class_summary,
     "latent_log_evidence": class_summary,
     "weigh_points": likelihood,
 }
@@ -90,6 +90,7 @@ def test_blocks_of_objects_are_judged_side_by_side(
             together.wait()
         return kernel(*args, **options)
 
+    monkeypatch.setattr(on_a_grid, "_OBJECTS_PER_BLOCK", 400)
     monkeypatch.setattr(matched_filter, "bump_average", meeting)
     monkeypatch.setattr(model, "n_jobs", 2)
     assert np.isfinite(model.anomaly_score(data.test)).all()
@@ -98,6 +99,7 @@ def test_blocks_of_objects_are_judged_side_by_side(
 def test_the_number_of_threads_changes_no_bit(
     model: BADACClassifier, data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(on_a_grid, "_OBJECTS_PER_BLOCK", 400)
     rng = np.random.default_rng(1)
     training, label = irregular(40, rng)
     curves, _ = irregular(300, rng)

@@ -310,7 +310,8 @@ def merge(parts: Sequence[Verdicts]) -> Ranking:
     >>> merge([score_batch(model, from_table(table[:3])), score_batch(model, from_table(odd))]).objects[0]
     np.int64(4)
     """
-    return Ranking.of(Verdicts.together(parts))
+    order = strangest_first(np.concatenate([part.score for part in parts]))
+    return Ranking(Verdicts.together(parts, order), order)
 
 
 def strangest(
@@ -407,8 +408,9 @@ def rank_file(
     for note in said_of_out_of_reach(away, model):
         notes[note] = None
         say(note)
-    ranking = merge(parts)
-    if len(parts) > 1 and (again := more_than_once(ranking.ids)) and again not in notes:
+    ranking, several = merge(parts), len(parts) > 1
+    del parts
+    if several and (again := more_than_once(ranking.ids)) and again not in notes:
         notes[again] = None
         say(again)
     comparison = compared(model, some_kept[0])
