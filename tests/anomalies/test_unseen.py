@@ -11,6 +11,7 @@ from badac import BADACClassifier
 from badac.anomalies import Deviations
 from badac.anomalies.unseen import _LENGTHS
 from badac.data.measurements import Measurements
+from badac.latent.class_summary import ObjectsUnderClass
 
 AT = np.linspace(0.0, 1.0, 50)
 SIGMA = 0.1
@@ -98,3 +99,13 @@ def test_a_fold_counts_unseen_members_as_the_whole_does(model: BADACClassifier) 
     np.testing.assert_allclose(after - before, np.log(0.8))
     quicker = noisy(sines(np.array([9.0])), np.random.default_rng(8))
     assert part.log_bayes_factor(quicker)[0] > model.anomaly_model_.log_bayes_factor(quicker)[0]
+
+
+def test_curves_are_integrated_out_once_for_all_components(model: BADACClassifier) -> None:
+    """The same number as the summary's own, which meets every component with all dimensions."""
+    new = noisy(sines(np.linspace(1.0, 12.0, 20)), np.random.default_rng(10))
+    for one in model.anomaly_model_.grid.unseen:
+        under = ObjectsUnderClass(new, one.summary)
+        _, curves, components = one._class_alone
+        assert 0 < curves == one.summary.factor.rank - components.shift.shape[1]
+        np.testing.assert_allclose(one._integrated(under.latent, 1), under.log_evidence, rtol=1e-9)

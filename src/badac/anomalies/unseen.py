@@ -14,15 +14,20 @@ is no rougher and no larger than the class keeps a log Bayes factor of about log
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from badac._kernels import latent_log_evidence, latent_without
+from badac._kernels.hypotheses import Layout
+from badac._kernels.latent import Components
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import cosines, spectrum
 from badac.data.measurements import Measurements
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.factor import Factor
-from badac.latent.mixture import Mixture
+from badac.latent.likelihood import LatentLikelihood
+from badac.latent.mixture import Mixture, gaussian_dimensions
 from badac.registry import registered
 
 # How much wider than the members seen: amplitudes of 1, 3 and 10 and each alone were compared on the paper's curves (1,000 to
@@ -77,7 +82,32 @@ class Unseen:
         residual = np.where(seen, gaussian.values - self.mean, 0.0)
         noise = np.where(seen, gaussian.sigma, 0.0)
         size = (residual**2 / (self.variance + noise**2)).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
-        return np.asarray(self.log_prior + under.log_evidence - 0.5 * (size / _LARGE) ** 4)
+        evidence = self._integrated(under.latent, n_threads)
+        return np.asarray(self.log_prior + evidence - 0.5 * (size / _LARGE) ** 4)
+
+    @cached_property
+    def _class_alone(self) -> tuple[Layout, int, Components]:
+        """Where the smooth curves and the class's own dimensions are, how many curves, and the mixture of the latter."""
+        mixture = self.summary.mixture
+        size, curves = mixture.means.shape[1], gaussian_dimensions(mixture)
+        own = size - curves
+        layout = Layout.packed(size, np.concatenate([np.arange(own, size), np.arange(own)]))
+        narrow = Mixture(mixture.weights, mixture.means[:, :own], mixture.covariances[:, :own, :own])
+        return layout, curves, narrow.components()
+
+    def _integrated(self, latent: LatentLikelihood, n_threads: int) -> FloatArray:
+        """Log P(d | the class with smooth curves) (n,), that of `summary.log_evidence`: the curves, which every component has
+        alike, are integrated out once and not once for each component.
+        """
+        layout, curves, components = self._class_alone
+        if not 0 < curves < layout.chosen.size:
+            return self.summary.log_evidence(latent, n_threads=n_threads)
+        whole = (latent.precision, latent.shift, latent.offset)
+        precision, shift, offset = latent_without(
+            *whole, np.ones((len(latent.offset), curves)), layout, n_threads=n_threads
+        )
+        matched = latent_log_evidence(precision, shift, components, n_threads=n_threads)
+        return np.asarray(matched - 0.5 * offset)
 
 
 def unseen_members(

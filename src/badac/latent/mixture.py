@@ -155,6 +155,14 @@ class Mixture:
         return Mixture(self.weights, np.pad(self.means, ((0, 0), (0, count))), covariances)
 
 
+def gaussian_dimensions(mixture: Mixture) -> int:
+    """Return how many of the last dimensions are ``N(0, 1)`` and independent of the others in every component."""
+    means, covariances = mixture.means, mixture.covariances
+    r = means.shape[1]
+    plain = (means == 0.0).all(axis=0) & (covariances == np.eye(r)).all(axis=(0, 1))
+    return int(np.argmin(np.append(plain[::-1], False)))
+
+
 def logsumexp_rows(terms: FloatArray) -> FloatArray:
     """Log of the sum of exponentials of each row (n, k) -> (n,)."""
     few = 1 <= terms.shape[1] <= _FEW_COLUMNS
