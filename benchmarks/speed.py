@@ -139,6 +139,8 @@ def steps(n: int, *, exact: bool = True) -> list[Step]:
         Step(
             "badac: default, anomaly included", FIT, fit("default", lambda: default, train, label), ours=True
         ),
+        # Once a model, and kept in its file: what probabilities and p-values of new objects are compared with.
+        Step("badac: left-out objects for p-values", FIT, lambda: default.prepare_pvalues(), ours=True),
         Step(
             "badac: evidence",
             OBJECTS,

@@ -1,7 +1,6 @@
 """How much two threads gain: `fit`, `rank` and `explain` of 20,000 curves with n_jobs=1 and n_jobs=2, by the clock.
 
-    python -m benchmarks.threads                  # the table
-    python -m benchmarks.threads --write-docs     # also into docs/scale.md
+    python -m benchmarks.threads [--objects 20000] [--turns 2]
 
 The answers are compared, too: they must be the same to the last bit. The ratio means something on an idle machine with at least
 two cores; the seconds of the processor beside it say how much work there was.
@@ -12,7 +11,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +18,7 @@ import numpy.typing as npt
 from badac import BADACClassifier
 from badac.simulate import experiment
 from badac.threads import one_thread_in_blas
-from reproduction.marked import write_into
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
 OBJECTS, TURNS = 20_000, 2
 
 
@@ -79,14 +75,10 @@ def main() -> None:
     )
     parser.add_argument("--objects", type=int, default=OBJECTS, help="training objects, and new ones")
     parser.add_argument("--turns", type=int, default=TURNS)
-    parser.add_argument("--write-docs", action="store_true", help="write the table of docs/scale.md")
     given = parser.parse_args()
     with one_thread_in_blas():
         found = measure(given.objects, given.turns)
-    text = table(found)
-    print(text)
-    if given.write_docs:
-        write_into(PAGE, {"threads": text})
+    print(table(found))
 
 
 if __name__ == "__main__":

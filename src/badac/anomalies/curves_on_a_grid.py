@@ -117,7 +117,9 @@ def _parts(latent: LatentLikelihood) -> tuple[FloatArray, FloatArray, FloatArray
 def mean_variance(weight: FloatArray) -> FloatArray:
     """Return (n,): the variance that has the mean precision of the points with a precision ``weight`` (n, m) at all."""
     seen = weight > 0
-    count = weight.shape[1] if seen.all() else np.maximum(seen.sum(axis=1), 1)
+    if seen.all():
+        return np.asarray(weight.shape[1] / weight.sum(axis=1))
+    count = np.maximum(seen.sum(axis=1), 1)
     return np.asarray(count / np.maximum(weight.sum(axis=1), 1e-300))
 
 

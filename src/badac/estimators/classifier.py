@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from badac._kernels.spare_threads import sparing
 from badac.anomalies import AnomalyModel, Deviations
 from badac.calibration.class_frequencies import ClassFrequencies, unlike
 from badac.calibration.coarsening import Coarsening
@@ -347,7 +348,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         fitted = self.fitted_
         if self.left_out_ is None and not fitted.ranks_left_out:
-            self.left_out_ = leave_out(self, fitted, generator(self.random_state))
+            with sparing(n_threads(self.n_jobs)):
+                self.left_out_ = leave_out(self, fitted, generator(self.random_state))
         return self
 
     # -- the known classes -------------------------------------------------------------------------------------------
