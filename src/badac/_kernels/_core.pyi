@@ -36,6 +36,7 @@ def pair_log_match(
 ) -> Any: ...
 
 latent_max_rank: int
+latent_max_responsible: int
 
 def latent_log_match(
     out: FloatArray,
@@ -50,6 +51,19 @@ def latent_log_match(
 ) -> None: ...
 def latent_log_evidence(
     out: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    log_constant: FloatArray,
+    *,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def latent_responsible(
+    out: FloatArray,
+    which: IntArray,
+    match: FloatArray,
     precision: FloatArray,
     shift: FloatArray,
     component_precision: FloatArray,
