@@ -6,6 +6,8 @@
     python -m benchmarks.spcc measure spectroscopic              the challenge's biased training set
     python -m benchmarks.spcc new II --draw 0                    a class that training does not have: is it found?
     python -m benchmarks.spcc injected --draw 0                  anomalies put into curves: are they found, and where?
+    python -m benchmarks.spcc sweep --draws 5 --minutes 9        all of these that have no result yet, the most telling first
+    python -m benchmarks.spcc speed                              where the time of an object goes, beside its arithmetic
     python -m benchmarks.spcc write                              the tables of docs/light_curves.md, from all that was measured
 
 Peers see weighted means in ten bins of time around the brightest point in each band, their errors, the peak's flux and, where
@@ -21,6 +23,8 @@ import json
 import os
 import time
 import warnings
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +48,8 @@ DATA = Path(__file__).parents[2] / "shared" / "data" / "spcc"
 RESULTS = Path(__file__).parent / "results" / "spcc.json"
 DOCUMENT = Path(__file__).parents[1] / "docs" / "light_curves.md"
 N_TRAIN, N_TEST = 1103, 1000
+N_SHIFTS = 13  # of the maximum (`badac.nuisance.phase`)
+LEARNING = (300, 3000, 8000)  # training objects beside N_TRAIN, for the learning curve
 NEAR = 15.0  # days from the place of an anomaly within which it is placed
 COPIES, NOISE = (
     3,
@@ -51,6 +57,7 @@ COPIES, NOISE = (
 )  # of a training object for the peers, and the noise added to all but the first, in the peak's flux
 
 
+@cache
 def load(redshift: bool) -> tuple[Measurements, np.ndarray, np.ndarray]:
     """Curves from their peaks, labels, and which objects are of the spectroscopic set."""
     table = pd.read_parquet(DATA / "objects.parquet")
@@ -218,6 +225,76 @@ def injected(draw: int, n_new: int = 200) -> list[dict[str, Any]]:
     return rows
 
 
+def per_object(work: Callable[[], Any], n: int, times: int = 5) -> float:
+    """CPU microseconds of an object, the least of some runs."""
+    found = []
+    for _ in range(times):
+        begin = time.process_time()
+        work()
+        found.append(time.process_time() - begin)
+    return 1e6 * min(found) / n
+
+
+def multiply_adds(model: BADACClassifier, objects: Measurements) -> dict[str, float]:
+    """Of the sums over points alone, for a middling object: half of m (r + j + 1)^2 for every class and width, or every shift."""
+    m = float(objects.observed.sum()) / len(objects)
+    found = {"phases": 0.0, "classes": 0.0}
+    if model.phases_ is not None and model.phases_.population is not None:
+        found["phases"] = 0.5 * m * N_SHIFTS * (model.phases_.population.band_factors.rank + 1) ** 2
+    for own in model.class_models_:
+        curves = own.band_factors
+        size = curves.rank + curves.local.shape[2] + 1
+        found["classes"] += 0.5 * m * len(own.log_shares) * size**2
+    return found
+
+
+def speed(draw: int) -> list[dict[str, Any]]:
+    """Microseconds of an object in each step, and what its sums over points would take at the rate of a matrix product."""
+    objects, label, _ = load(False)
+    order = np.random.default_rng(1000 + draw).permutation(len(label))
+    train, new = order[:N_TRAIN], objects[order[-N_TEST:]]
+    begin = time.process_time()
+    model = BADACClassifier(random_state=0).fit(objects[train], label[train])
+    row: dict[str, Any] = {
+        "split": "speed",
+        "draw": draw,
+        "redshift": False,
+        "n_train": N_TRAIN,
+        "model": "badac",
+    }
+    row["fit_seconds"] = time.process_time() - begin
+    n, square = len(new), np.random.default_rng(0).random((600, 600))
+    rate = 600**3 / (per_object(lambda: square @ square, 1))
+    assert model.phases_ is not None
+    row["phases"] = per_object(lambda: model.phases_.apply(new), n)
+    row["evidence"] = per_object(lambda: model.log_evidence(new), n)
+    row["posterior"] = per_object(lambda: model.predict_proba(new), n)
+    row["rank"] = per_object(lambda: model.rank(new), n, 2)
+    row["limit"] = {name: count / rate for name, count in multiply_adds(model, new).items()}
+    print(row, flush=True)
+    return [row]
+
+
+def table_of_speed(rows: list[dict[str, Any]]) -> str:
+    """Where the time goes."""
+    found = [row for row in rows if row["split"] == "speed"]
+    if not found:
+        return "Not measured yet."
+    row, limit = found[-1], found[-1]["limit"]
+    lines = [
+        "| step | CPU microseconds an object | of which the sums over points at least |",
+        "|---|---|---|",
+    ]
+    lines.append(f"| maximum found among 13 shifts | {row['phases']:.0f} | {limit['phases']:.0f} |")
+    lines.append(
+        f"| evidence of all classes | {row['evidence'] - row['phases']:.0f} | {limit['classes']:.0f} |"
+    )
+    lines.append(f"| stack and posterior | {row['posterior'] - row['evidence']:.0f} | |")
+    lines.append(f"| all of `predict_proba` | {row['posterior']:.0f} | {sum(limit.values()):.0f} |")
+    lines.append(f"| all of `rank` | {row['rank']:.0f} | |")
+    return "\n".join(lines)
+
+
 def keep(rows: list[dict[str, Any]]) -> None:
     """Add results to the file; those of the same draw and model are replaced."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
@@ -226,6 +303,49 @@ def keep(rows: list[dict[str, Any]]) -> None:
     new = {tuple(row[key] for key in keys) for row in rows}
     kept = [row for row in known if tuple(row[key] for key in keys) not in new]
     RESULTS.write_text(json.dumps([*kept, *rows], indent=1) + "\n")
+
+
+def known(split: str, draw: int, redshift: bool, n_train: int | None = None) -> bool:
+    """Whether a run has a result of ours."""
+    rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    return any(
+        (row["split"], row["draw"], row["redshift"]) == (split, draw, redshift)
+        and n_train in (None, row["n_train"])
+        and row["model"] == "badac"
+        for row in rows
+    )
+
+
+def sweep(draws: int, minutes: float) -> None:
+    """Run what has no result yet, until the time is over; one draw of each first."""
+    end = time.monotonic() + 60.0 * minutes
+    for draw in range(draws):
+        runs: list[tuple[tuple[Any, ...], Callable[[], list[dict[str, Any]]]]] = []
+        for redshift in (False, True):
+            for split in ("random", "spectroscopic"):
+                what = (split, draw, redshift)
+                runs.append(((*what, N_TRAIN), partial(measure, *what)))
+        if draw < 2:
+            for count in LEARNING:
+                runs.append(
+                    (("random", draw, False, count), partial(measure, "random", draw, False, count, True))
+                )
+            runs += [
+                ((f"new {name}", draw, False), partial(new_class, name, draw)) for name in ("Ia", "Ibc", "II")
+            ]
+            runs.append((("injected flare", draw, False), partial(injected, draw)))
+        for what, run in runs:
+            if time.monotonic() > end:
+                return
+            if not known(*what):
+                keep(run())
+
+
+def with_error(values: pd.Series) -> str:
+    """Mean over the draws and, of more than one, its standard error."""
+    if len(values) < 2:
+        return f"{values.mean():.3f}"
+    return f"{values.mean():.3f} +- {values.std() / np.sqrt(len(values)):.3f}"
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -239,41 +359,54 @@ def table(rows: list[dict[str, Any]]) -> str:
     for (split, count, redshift, model), own in groups:
         fit = f"{own.fit_seconds.mean():.1f}" if own.fit_seconds.mean() else ""
         each = f"{own.microseconds.mean():.0f}" if own.microseconds.mean() else ""
-        known = "host photo-z" if redshift else "none"
+        beside = "host photo-z" if redshift else "none"
         lines.append(
-            f"| {split}, {count:,} | {known} | {model} | {len(own)} | {own.accuracy.mean():.3f} "
-            f"| {own.log_loss.mean():.3f} | {own.auc.mean():.3f} | {fit} | {each} |"
+            f"| {split}, {count:,} | {beside} | {model} | {len(own)} | {own.accuracy.mean():.3f} "
+            f"| {with_error(own.log_loss)} | {with_error(own.auc)} | {fit} | {each} |"
         )
     return "\n".join(lines)
 
 
 def table_of_anomalies(rows: list[dict[str, Any]]) -> str:
     """What is new or spoiled: AUC, and whether it is placed."""
-    frame = pd.DataFrame([row for row in rows if "log_loss" not in row])
+    frame = pd.DataFrame([row for row in rows if row["split"].startswith(("new", "injected"))])
     if not len(frame):
         return "Not measured yet."
     lines = ["| what is strange | model | draws | AUC | placed |", "|---|---|---|---|---|"]
     for (split, model), own in frame.groupby(["split", "model"], sort=True):
         placed = own.placed.mean() if "placed" in own else np.nan
         said = "" if np.isnan(placed) else f"{placed:.2f}"
-        lines.append(f"| {split} | {model} | {len(own)} | {own.auc.mean():.3f} | {said} |")
+        lines.append(f"| {split} | {model} | {len(own)} | {with_error(own.auc)} | {said} |")
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["measure", "new", "injected", "write"])
+    parser.add_argument("what", choices=["measure", "new", "injected", "speed", "sweep", "write"])
     parser.add_argument(
         "which", nargs="?", default="random", help="random or spectroscopic; of `new`, the class"
     )
     parser.add_argument("--draw", type=int, default=0)
     parser.add_argument("--n-train", type=int, default=N_TRAIN)
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--redshift", action="store_true")
     parser.add_argument("--only-badac", action="store_true")
     said = parser.parse_args()
     if said.what == "write":
         rows = json.loads(RESULTS.read_text())
-        write_into(DOCUMENT, {"spcc": table(rows), "spcc anomalies": table_of_anomalies(rows)})
+        write_into(
+            DOCUMENT,
+            {
+                "spcc": table(rows),
+                "spcc anomalies": table_of_anomalies(rows),
+                "spcc speed": table_of_speed(rows),
+            },
+        )
+    elif said.what == "speed":
+        keep(speed(said.draw))
+    elif said.what == "sweep":
+        sweep(said.draws, said.minutes)
     elif said.what == "new":
         keep(new_class(said.which, said.draw))
     elif said.what == "injected":

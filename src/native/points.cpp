@@ -1,7 +1,10 @@
 // What objects with points of their own say of their latent positions. Twin: badac/_kernels/points.py.
 #include "points.hpp"
 
+#include <cmath>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "aligned.hpp"
 #include "dispatch.hpp"
@@ -22,6 +25,104 @@ bool is_rising(const Indices& numbers, int64_t last) {
     return true;
 }
 
+// Points and curves as they came, made sure of.
+struct Given {
+    const Vector &values, &variance, &at;
+    const Indices &first, &group, &band;
+    const Vector& knots;
+    const Cube& coefficients;
+    const Vector& psi;
+    double length, period;
+
+    int64_t points() const { return int64_t(values.shape(0)); }
+    int64_t objects() const { return int64_t(group.shape(0)) - 1; }
+    int64_t groups() const { return int64_t(band.shape(0)); }
+    int64_t bands() const { return int64_t(psi.shape(0)); }
+    int64_t n_knots() const { return int64_t(knots.shape(0)); }
+    int64_t columns() const { return int64_t(coefficients.shape(2)); }
+
+    int64_t checked_longest(int64_t r, int64_t j) const {
+        require(int64_t(variance.shape(0)) == points() && int64_t(at.shape(0)) == points(), "variance and at do not fit values");
+        require(is_rising(first, points()) && int64_t(first.shape(0)) == groups() + 1, "first does not fit values");
+        require(is_rising(group, groups()), "group does not fit first");
+        require(r >= 1 && r <= kPointsMaxRank && j >= 0 && j <= kPointsMaxLocal, "coefficients do not fit rank");
+        require(n_knots() >= 1 && n_knots() <= kPointsMaxKnots, "too many knots or widths");
+        require(int64_t(coefficients.shape(0)) == bands() && int64_t(coefficients.shape(1)) == n_knots() + 1,
+                "coefficients do not fit knots");
+        int64_t longest = 0;
+        for (int64_t g = 0; g < groups(); ++g) {
+            require(band.data()[g] >= 0 && band.data()[g] < bands(), "band does not fit psi");
+            longest = std::max(longest, first.data()[g + 1] - first.data()[g]);
+        }
+        return longest;
+    }
+};
+
+// Curves in the order of the kernels: knots rising; columns local shapes, shapes, mean, then zeros; and the six rows of each interval.
+struct Ordered {
+    std::vector<double> knots;
+    AlignedVector<double> coefficients, intervals;
+
+    Ordered(const Given& given, int64_t r, int64_t j, int64_t width) : knots(size_t(given.n_knots())) {
+        const int64_t n = given.n_knots(), columns = given.columns(), bands = given.bands();
+        std::vector<int64_t> order(static_cast<size_t>(n));
+        std::iota(order.begin(), order.end(), int64_t(0));
+        const double* at = given.knots.data();
+        std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return at[a] < at[b]; });
+        for (int64_t k = 0; k < n; ++k) knots[size_t(k)] = at[order[size_t(k)]];
+        coefficients = AlignedVector<double>(size_t(bands * (n + 1) * width), 0.0);
+        for (int64_t band = 0; band < bands; ++band)
+            for (int64_t row = 0; row <= n; ++row) {
+                const double* from = given.coefficients.data() + (band * (n + 1) + (row ? 1 + order[size_t(row - 1)] : 0)) * columns;
+                double* to = coefficients.data() + (band * (n + 1) + row) * width;
+                for (int64_t a = 0; a < j; ++a) to[a] = from[1 + r + a];
+                for (int64_t a = 0; a < r; ++a) to[j + a] = from[1 + a];
+                to[j + r] = from[0];
+            }
+        if (std::isfinite(given.period)) return;
+        const int64_t size = kIntervalRows * width;
+        intervals = AlignedVector<double>(size_t(bands * (n + 1) * size), 0.0);
+        const double rate = std::sqrt(5.0) / given.length;
+        for (int64_t band = 0; band < bands; ++band) {
+            const double* own = coefficients.data() + (band * (n + 1) + 1) * width;
+            double* found = intervals.data() + band * (n + 1) * size;
+            // Before interval i lie the knots up to i - 1, after it those from i on.
+            for (int64_t i = 1; i <= n; ++i) {
+                const double* from = i > 1 ? found + (i - 1) * size : nullptr;
+                accumulate(found + i * size, from, i > 1 ? (knots[size_t(i - 1)] - knots[size_t(i - 2)]) * rate : 0.0, own + (i - 1) * width, width);
+            }
+            for (int64_t i = n - 1; i >= 0; --i) {
+                const double* from = i < n - 1 ? found + (i + 1) * size + 3 * width : nullptr;
+                accumulate(found + i * size + 3 * width, from, i < n - 1 ? (knots[size_t(i + 1)] - knots[size_t(i)]) * rate : 0.0, own + i * width,
+                           width);
+            }
+        }
+    }
+
+    // Three rows seen from the next knot, `step` farther, with the coefficients of that knot added:
+    // (1 + a + a^2 / 3) exp(-a) with a = x + step is again a polynomial in x times exp(-x).
+    static void accumulate(double* to, const double* from, double step, const double* own, int64_t width) {
+        const double left = std::exp(-step);
+        for (int64_t c = 0; c < width; ++c) {
+            const double a = from ? from[c] : 0.0, b = from ? from[width + c] : 0.0, q = from ? from[2 * width + c] : 0.0;
+            to[c] = left * (a + step * (b + step * q)) + own[c];
+            to[width + c] = left * (b + 2.0 * step * q) + own[c];
+            to[2 * width + c] = left * q + own[c] / 3.0;
+        }
+    }
+};
+
+PointsModel model_of(const Given& given, const Ordered& ordered, int64_t r, int64_t j, int64_t longest, const Vector* widths, double unit) {
+    PointsModel in{};
+    in.r = int(r), in.j = int(j), in.n_knots = int(given.n_knots()), in.n_widths = widths ? int(widths->shape(0)) : 1;
+    in.length = given.length, in.period = given.period, in.unit = unit;
+    in.values = given.values.data(), in.variance = given.variance.data(), in.at = given.at.data();
+    in.first = given.first.data(), in.group = given.group.data(), in.band = given.band.data();
+    in.knots = ordered.knots.data(), in.coefficients = ordered.coefficients.data(), in.intervals = ordered.intervals.data();
+    in.psi = given.psi.data(), in.widths = widths ? widths->data() : nullptr, in.longest = longest;
+    return in;
+}
+
 }  // namespace
 
 void bind_points(nb::module_& m) {
@@ -34,38 +135,17 @@ void bind_points(nb::module_& m) {
            const Indices& first, const Indices& group, const Indices& band, const Vector& knots, const Cube& coefficients,
            const Vector& psi, const Vector& widths, int rank, double length, double period, int n_threads, const std::string& level) {
             const PointsKernels& kernels = choose(kLevels, level);
-            const int64_t points = int64_t(values.shape(0)), n = int64_t(group.shape(0)) - 1, groups = int64_t(band.shape(0));
-            const int64_t bands = int64_t(psi.shape(0)), n_knots = int64_t(knots.shape(0)), columns = int64_t(coefficients.shape(2));
-            const int64_t r = rank, j = columns - 1 - r, p = r * (r + 1) / 2, s = int64_t(widths.shape(0));
-            require(int64_t(variance.shape(0)) == points && int64_t(at.shape(0)) == points, "variance and at do not fit values");
-            require(is_rising(first, points) && int64_t(first.shape(0)) == groups + 1, "first does not fit values");
-            require(is_rising(group, groups), "group does not fit first");
-            require(r >= 1 && r <= kPointsMaxRank && j >= 0 && j <= kPointsMaxLocal, "coefficients do not fit rank");
-            require(n_knots >= 1 && n_knots <= kPointsMaxKnots && s < (int64_t(1) << 31), "too many knots or widths");
-            require(int64_t(coefficients.shape(0)) == bands && int64_t(coefficients.shape(1)) == n_knots + 1,
-                    "coefficients do not fit knots");
+            const Given given{values, variance, at, first, group, band, knots, coefficients, psi, length, period};
+            const int64_t n = given.objects(), r = rank, j = given.columns() - 1 - r, p = r * (r + 1) / 2, s = int64_t(widths.shape(0));
+            const int64_t longest = given.checked_longest(r, j);
+            require(s < (int64_t(1) << 31), "too many knots or widths");
             require(int64_t(precision.size()) == s * n * p && int64_t(shift.size()) == s * n * r && int64_t(offset.size()) == s * n,
                     "the results do not fit group");
-            int64_t longest = 0;
-            for (int64_t g = 0; g < groups; ++g) {
-                require(band.data()[g] >= 0 && band.data()[g] < bands, "band does not fit psi");
-                longest = std::max(longest, first.data()[g + 1] - first.data()[g]);
-            }
-            // Columns in the order of a row: local shapes, shapes, mean; then zeros.
-            const int64_t padded = (columns + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
-            AlignedVector<double> ordered(size_t(bands * (n_knots + 1) * padded), 0.0);
-            for (int64_t row = 0; row < bands * (n_knots + 1); ++row) {
-                const double* from = coefficients.data() + row * columns;
-                double* to = ordered.data() + row * padded;
-                for (int64_t a = 0; a < j; ++a) to[a] = from[1 + r + a];
-                for (int64_t a = 0; a < r; ++a) to[j + a] = from[1 + a];
-                to[j + r] = from[0];
-            }
-            const PointsModel in{int(r),         int(j),       int(n_knots), int(s),       length,         period,
-                                 values.data(),  variance.data(), at.data(), first.data(), group.data(),   band.data(),
-                                 knots.data(),   ordered.data(), psi.data(), widths.data(), longest};
-            const double each = double(points) / double(std::max<int64_t>(n, 1));
-            const double cost = each * double(padded) * (double(n_knots) + 0.5 * double(s * padded));
+            const int64_t width = (given.columns() + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
+            const Ordered ordered(given, r, j, width);
+            const PointsModel in = model_of(given, ordered, r, j, longest, &widths, 0.0);
+            const double each = double(given.points()) / double(std::max<int64_t>(n, 1));
+            const double cost = each * double(width) * (8.0 + 0.5 * double(s * width));
             over_objects(n, objects_per_block(cost, 1), n_threads, [&] {
                 return [&, work = AlignedVector<double>(size_t(kernels.work(in)))](int64_t start, int64_t stop) mutable {
                     for (int64_t i = start; i < stop; ++i)
@@ -75,6 +155,31 @@ void bind_points(nb::module_& m) {
         },
         written("precision"), written("shift"), written("offset"), "values"_a, "variance"_a, "at"_a, "first"_a, "group"_a, "band"_a, "knots"_a,
         "coefficients"_a, "psi"_a, "widths"_a, "rank"_a, "length"_a, "period"_a, "n_threads"_a, "level"_a);
+    m.def(
+        "shifted_evidence",
+        [](Output out, const Vector& values, const Vector& variance, const Vector& at, const Indices& first, const Indices& group,
+           const Indices& band, const Vector& knots, const Cube& coefficients, const Vector& psi, const Vector& shifts, double length,
+           double period, double unit, int n_threads, const std::string& level) {
+            const PointsKernels& kernels = choose(kLevels, level);
+            const Given given{values, variance, at, first, group, band, knots, coefficients, psi, length, period};
+            const int64_t n = given.objects(), r = given.columns() - 1, s = int64_t(shifts.shape(0));
+            const int64_t longest = given.checked_longest(r, 0);
+            require(s < (int64_t(1) << 31), "too many shifts");
+            require(unit >= 0.0, "unit must not be negative");
+            require(int64_t(out.size()) == n * s, "the result does not fit group and shifts");
+            const int64_t width = (given.columns() + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
+            const Ordered ordered(given, r, 0, width);
+            const PointsModel in = model_of(given, ordered, r, 0, longest, nullptr, unit);
+            const double each = double(given.points()) / double(std::max<int64_t>(n, 1));
+            const double cost = each * double(s) * double(width) * (12.0 + 0.5 * double(width));
+            over_objects(n, objects_per_block(cost, 1), n_threads, [&] {
+                return [&, work = AlignedVector<double>(size_t(kernels.work(in)))](int64_t start, int64_t stop) mutable {
+                    for (int64_t i = start; i < stop; ++i) kernels.shifted(in, i, shifts.data(), int(s), work.data(), out.data() + i * s);
+                };
+            });
+        },
+        written("out"), "values"_a, "variance"_a, "at"_a, "first"_a, "group"_a, "band"_a, "knots"_a, "coefficients"_a, "psi"_a, "shifts"_a,
+        "length"_a, "period"_a, "unit"_a, "n_threads"_a, "level"_a);
 }
 
 }  // namespace badac

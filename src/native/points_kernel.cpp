@@ -16,38 +16,44 @@ constexpr double kLog2Pi = 1.83787706640934548356;
 
 int padded(const PointsModel& in) { return (in.j + in.r + 1 + L - 1) / L * L; }
 
+int64_t whole_rows(const PointsModel& in) { return (in.longest + kTogether - 1) / kTogether * kTogether; }
+
 int64_t work_size(const PointsModel& in) {
-    const int64_t width = padded(in), knots = (in.n_knots + L - 1) / L * L;
-    const int64_t rows = (in.longest + kTogether - 1) / kTogether * kTogether;
-    return width * width + kTogether * width + rows * width + knots;
+    const int64_t width = padded(in), knots = (in.n_knots + L - 1) / L * L, points = (in.longest + L - 1) / L * L;
+    return width * width + kTogether * width + whole_rows(in) * width + knots + 5 * points;
 }
 
-// The kernel at the knots, for a point at t.
+// What one thread works with.
+struct Work {
+    double *sum, *weighed, *near, *rows, *at, *before, *after, *exp_before, *exp_after;
+    Work(const PointsModel& in, double* memory) {
+        const int64_t width = padded(in), points = (in.longest + L - 1) / L * L;
+        sum = memory;
+        weighed = sum + width * width;
+        rows = weighed + kTogether * width;
+        near = rows + whole_rows(in) * width;
+        at = near + (in.n_knots + L - 1) / L * L;
+        before = at + points;
+        after = before + points;
+        exp_before = after + points;
+        exp_after = exp_before + points;
+    }
+};
+
+// The periodic kernel at the knots, for a point at t.
 void near_knots(const PointsModel& in, double t, double* near) {
     const int n = in.n_knots;
-    if (isfinite(in.period)) {
-        const double turn = 3.14159265358979323846 / in.period, reach = in.period / (3.14159265358979323846 * in.length);
-        for (int k = 0; k < n; ++k) {
-            const double chord = sin(turn * (t - in.knots[k])) * reach;
-            near[k] = -0.5 * chord * chord;
-        }
-        for (int k = n; k % L; ++k) near[k] = 0.0;
-        for (int k = 0; k < n; k += L) store(near + k, exp_negative(load<VecD>(near + k)));
-        return;
+    const double turn = 3.14159265358979323846 / in.period, reach = in.period / (3.14159265358979323846 * in.length);
+    for (int k = 0; k < n; ++k) {
+        const double chord = sin(turn * (t - in.knots[k])) * reach;
+        near[k] = -0.5 * chord * chord;
     }
-    const double rate = 2.23606797749978969641 / in.length;
-    for (int k = 0; k < n; ++k) near[k] = fmin(fabs(t - in.knots[k]) * rate, 1e6);
     for (int k = n; k % L; ++k) near[k] = 0.0;
-    for (int k = 0; k < n; k += L) {
-        const VecD a = load<VecD>(near + k), one = broadcast<VecD>(1.0);
-        const VecD series = fma(VecD(a * a), broadcast<VecD>(1.0 / 3.0), VecD(one + a));
-        store(near + k, VecD(series * exp_negative(VecD(broadcast<VecD>(0.0) - a))));
-    }
+    for (int k = 0; k < n; k += L) store(near + k, exp_negative(load<VecD>(near + k)));
 }
 
-// A point's row: its local shapes, shapes and residual.
-void make_row(const PointsModel& in, int64_t point, int64_t band, int width, double* near, double* row) {
-    near_knots(in, in.at[point], near);
+// A row of a point from the kernel at all knots.
+void periodic_row(const PointsModel& in, int64_t band, int width, const double* near, double* row) {
     const double* own = in.coefficients + band * (1 + in.n_knots) * width;
     for (int c = 0; c < width; c += L) {
         VecD even = load<VecD>(own + c), odd = broadcast<VecD>(0.0);
@@ -59,19 +65,101 @@ void make_row(const PointsModel& in, int64_t point, int64_t band, int width, dou
         if (k < in.n_knots) even = fma(broadcast<VecD>(near[k]), load<VecD>(own + (k + 1) * width + c), even);
         store(row + c, VecD(even + odd));
     }
-    row[in.j + in.r] = in.values[point] - row[in.j + in.r];
 }
 
-// sum (width x width) += w x x' over `count` rows x, from the vector that holds the diagonal to the right; rows beyond `count` are 0.
-void add_rows(const double* rows, const double* weighed, int size, int width, double* sum) {
-    for (int a = 0; a < size; ++a) {
-        VecD factor[kTogether];
-        for (int k = 0; k < kTogether; ++k) factor[k] = broadcast<VecD>(weighed[k * width + a]);
-        for (int c = a / L * L; c < width; c += L) {
-            VecD total = load<VecD>(sum + a * width + c);
-            for (int k = 0; k < kTogether; ++k) total = fma(factor[k], load<VecD>(rows + k * width + c), total);
-            store(sum + a * width + c, total);
+// unit asinh(t / unit) of `count` times: sign(t) log(|x| + sqrt(x^2 + 1)).
+void compress(double unit, int64_t count, double* at) {
+    const VecD one = broadcast<VecD>(1.0), zero = broadcast<VecD>(0.0), scale = broadcast<VecD>(unit);
+    for (int64_t k = count; k % L; ++k) at[k] = 0.0;
+    for (int64_t k = 0; k < count; k += L) {
+        const VecD x = load<VecD>(at + k) / scale;
+        // Beyond 1e150 the square is none, and the logarithm says nothing new.
+        const VecD far = broadcast<VecD>(1e150), either = larger(x, VecD(zero - x)), size = select(greater(either, far), far, either);
+        VecD root = fma(size, size, one), exponent = zero;
+        for (int i = 0; i < L; ++i) root[i] = sqrt(root[i]);
+        const VecD mantissa = take_exponent<double>(VecD(size + root), exponent);
+        const VecD found = fma(exponent, broadcast<VecD>(0.6931471805599453094), log_mantissa(mantissa)) * scale;
+        store(at + k, select(greater(zero, x), VecD(zero - found), found));
+    }
+}
+
+// The rows of `count` points of a group, at the times in `work.at`: local shapes, shapes and residual.
+void make_rows(const PointsModel& in, int64_t start, int64_t count, int64_t band, int width, const Work& work) {
+    const int n = in.n_knots, last = in.j + in.r;
+    if (isfinite(in.period)) {
+        for (int64_t k = 0; k < count; ++k) {
+            near_knots(in, work.at[k], work.near);
+            periodic_row(in, band, width, work.near, work.rows + k * width);
         }
+    } else {
+        const double rate = 2.23606797749978969641 / in.length;
+        const double steps = n > 1 ? double(n - 1) / (in.knots[n - 1] - in.knots[0]) : 0.0;
+        // Distances to the neighbouring knots and, in `at`, which interval it is.
+        for (int64_t k = 0; k < count; ++k) {
+            const double t = work.at[k];
+            int i = int(fmin(fmax((t - in.knots[0]) * steps + 1.0, 0.0), double(n)));
+            while (i < n && t >= in.knots[i]) ++i;
+            while (i > 0 && t < in.knots[i - 1]) --i;
+            work.before[k] = i > 0 ? fmin((t - in.knots[i - 1]) * rate, 1e6) : 1e6;
+            work.after[k] = i < n ? fmin((in.knots[i] - t) * rate, 1e6) : 1e6;
+            work.at[k] = double(i);
+        }
+        for (int64_t k = count; k % L; ++k) work.before[k] = work.after[k] = 0.0;
+        const VecD zero = broadcast<VecD>(0.0);
+        for (int64_t k = 0; k < count; k += L) {
+            store(work.exp_before + k, exp_negative(VecD(zero - load<VecD>(work.before + k))));
+            store(work.exp_after + k, exp_negative(VecD(zero - load<VecD>(work.after + k))));
+        }
+        const double* constant = in.coefficients + band * (1 + n) * width;
+        for (int64_t k = 0; k < count; ++k) {
+            const double* own = in.intervals + (band * (n + 1) + int64_t(work.at[k])) * kIntervalRows * width;
+            const double x = work.before[k], y = work.after[k], ex = work.exp_before[k], ey = work.exp_after[k];
+            const VecD a = broadcast<VecD>(ex), b = broadcast<VecD>(ex * x), c2 = broadcast<VecD>(ex * x * x);
+            const VecD d = broadcast<VecD>(ey), e = broadcast<VecD>(ey * y), f = broadcast<VecD>(ey * y * y);
+            for (int c = 0; c < width; c += L) {
+                VecD left = fma(a, load<VecD>(own + c), load<VecD>(constant + c));
+                VecD right = VecD(d * load<VecD>(own + 3 * width + c));
+                left = fma(b, load<VecD>(own + width + c), left);
+                right = fma(e, load<VecD>(own + 4 * width + c), right);
+                left = fma(c2, load<VecD>(own + 2 * width + c), left);
+                right = fma(f, load<VecD>(own + 5 * width + c), right);
+                store(work.rows + k * width + c, VecD(left + right));
+            }
+        }
+    }
+    for (int64_t k = 0; k < count; ++k) work.rows[k * width + last] = in.values[start + k] - work.rows[k * width + last];
+    const int64_t whole = (count + kTogether - 1) / kTogether * kTogether;
+    for (int64_t i = count * width; i < whole * width; ++i) work.rows[i] = 0.0;
+}
+
+// sum (width x width) += w x x' over kTogether rows x, from the vector that holds the diagonal to the right; rows that are not there
+// are 0. Two rows of the sum at a time: a vector of x is loaded once for both.
+void add_rows(const double* rows, const double* weighed, int size, int width, double* sum) {
+    int a = 0;
+    for (; a + 1 < size; a += 2) {
+        VecD upper[kTogether], lower[kTogether];
+        for (int k = 0; k < kTogether; ++k) {
+            upper[k] = broadcast<VecD>(weighed[k * width + a]);
+            lower[k] = broadcast<VecD>(weighed[k * width + a + 1]);
+        }
+        for (int c = a / L * L; c < width; c += L) {
+            VecD first = load<VecD>(sum + a * width + c), second = load<VecD>(sum + (a + 1) * width + c);
+            for (int k = 0; k < kTogether; ++k) {
+                const VecD x = load<VecD>(rows + k * width + c);
+                first = fma(upper[k], x, first);
+                second = fma(lower[k], x, second);
+            }
+            store(sum + a * width + c, first);
+            store(sum + (a + 1) * width + c, second);
+        }
+    }
+    if (a == size) return;
+    VecD factor[kTogether];
+    for (int k = 0; k < kTogether; ++k) factor[k] = broadcast<VecD>(weighed[k * width + a]);
+    for (int c = a / L * L; c < width; c += L) {
+        VecD total = load<VecD>(sum + a * width + c);
+        for (int k = 0; k < kTogether; ++k) total = fma(factor[k], load<VecD>(rows + k * width + c), total);
+        store(sum + a * width + c, total);
     }
 }
 
@@ -92,9 +180,31 @@ double sweep(double* sum, int j, int size, int width, double wide) {
     return log_det;
 }
 
-void likelihood(const PointsModel& in, int64_t object, int64_t n, double* work, double* precision, double* shift, double* offset) {
+// Add w x x' of the rows of a group, w = 1 / (variance + rough); the logarithm of the product of all (variance + rough).
+double add_group(const PointsModel& in, int64_t start, int64_t count, double rough, int size, int width, const Work& work) {
+    double total = 0.0;
+    for (int64_t k = 0; k < count; k += kTogether) {
+        double product = 1.0, each[kTogether];
+        for (int i = 0; i < kTogether; ++i) {
+            each[i] = k + i < count ? in.variance[start + k + i] + rough : 1.0;
+            product *= each[i];
+            const VecD w = broadcast<VecD>(1.0 / each[i]);
+            for (int c = 0; c < width; c += L)
+                store(work.weighed + i * width + c, VecD(w * load<VecD>(work.rows + (k + i) * width + c)));
+        }
+        // One logarithm for all, unless the product is no number any more.
+        if (product > 1e-280 && product < 1e280)
+            total += log(product);
+        else
+            for (double one : each) total += log(one);
+        add_rows(work.rows + k * width, work.weighed, size, width, work.sum);
+    }
+    return total;
+}
+
+void likelihood(const PointsModel& in, int64_t object, int64_t n, double* memory, double* precision, double* shift, double* offset) {
     const int r = in.r, j = in.j, size = j + r + 1, width = padded(in), packed = r * (r + 1) / 2;
-    double *sum = work, *weighed = sum + width * width, *near = weighed + kTogether * width, *rows = near + (in.n_knots + L - 1) / L * L;
+    const Work work(in, memory);
     Attention attention;
     for (int s = 0; s < in.n_widths; ++s) {
         for (int e = 0; e < packed; ++e) precision[s * n * packed + e] = 0.0;
@@ -103,40 +213,48 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* work, 
     }
     for (int64_t g = in.group[object]; g < in.group[object + 1]; ++g) {
         const int64_t start = in.first[g], count = in.first[g + 1] - start, band = in.band[g];
-        for (int64_t k = 0; k < count; ++k) {
-            attention.spent(int64_t(in.n_knots) * (width + 20));
-            make_row(in, start + k, band, width, near, rows + k * width);
-        }
-        const int64_t whole = (count + kTogether - 1) / kTogether * kTogether;
-        for (int64_t i = count * width; i < whole * width; ++i) rows[i] = 0.0;
+        for (int64_t k = 0; k < count; ++k) work.at[k] = in.at[start + k];
+        attention.spent(count * (isfinite(in.period) ? int64_t(in.n_knots) * (width + 20) : int64_t(8) * width + 60));
+        make_rows(in, start, count, band, width, work);
         for (int s = 0; s < in.n_widths; ++s) {
-            const double wide = in.widths[s], rough = wide * in.psi[band];
-            double total = double(count) * kLog2Pi;
-            for (int i = 0; i < width * width; ++i) sum[i] = 0.0;
-            for (int64_t k = 0; k < whole; k += kTogether) {
-                for (int i = 0; i < kTogether; ++i) {
-                    const bool there = k + i < count;
-                    const double variance = there ? in.variance[start + k + i] + rough : 1.0;
-                    total += log(variance);
-                    const VecD w = broadcast<VecD>(1.0 / variance);
-                    for (int c = 0; c < width; c += L) store(weighed + i * width + c, VecD(w * load<VecD>(rows + (k + i) * width + c)));
-                }
-                attention.spent(int64_t(kTogether) * size * width);
-                add_rows(rows + k * width, weighed, size, width, sum);
-            }
-            total += sweep(sum, j, size, width, wide);
+            const double wide = in.widths[s];
+            for (int i = 0; i < width * width; ++i) work.sum[i] = 0.0;
+            attention.spent(count * size * width);
+            double total = double(count) * kLog2Pi + add_group(in, start, count, wide * in.psi[band], size, width, work);
+            total += sweep(work.sum, j, size, width, wide);
             double* entry = precision + s * n * packed;
             for (int a = 0; a < r; ++a) {
-                const double* row = sum + (j + a) * width + j;
+                const double* row = work.sum + (j + a) * width + j;
                 for (int c = a; c < r; ++c, ++entry) *entry += row[c];
                 shift[s * n * r + a] += row[r];
             }
-            offset[s * n] += total + sum[(j + r) * width + j + r];
+            offset[s * n] += total + work.sum[(j + r) * width + j + r];
         }
     }
 }
 
-const PointsKernels kernels = {L, work_size, likelihood};
+// Shapes that are common to all points of an object, drawn from N(0, I), are swept out as local shapes of a group are.
+void shifted(const PointsModel& in, int64_t object, const double* shifts, int n_shifts, double* memory, double* out) {
+    const int r = in.r, size = r + 1, width = padded(in);
+    const Work work(in, memory);
+    Attention attention;
+    for (int s = 0; s < n_shifts; ++s) {
+        double total = 0.0;
+        for (int i = 0; i < width * width; ++i) work.sum[i] = 0.0;
+        for (int64_t g = in.group[object]; g < in.group[object + 1]; ++g) {
+            const int64_t start = in.first[g], count = in.first[g + 1] - start, band = in.band[g];
+            for (int64_t k = 0; k < count; ++k) work.at[k] = in.at[start + k] - shifts[s];
+            attention.spent(count * (isfinite(in.period) ? int64_t(in.n_knots) * (width + 20) : int64_t(8 + size) * width + 90));
+            if (in.unit > 0.0) compress(in.unit, count, work.at);
+            make_rows(in, start, count, band, width, work);
+            total += double(count) * kLog2Pi + add_group(in, start, count, in.psi[band], size, width, work);
+        }
+        total += sweep(work.sum, r, size, width, 1.0);
+        out[s] = -0.5 * (total + work.sum[r * width + r]);
+    }
+}
+
+const PointsKernels kernels = {L, work_size, likelihood, shifted};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

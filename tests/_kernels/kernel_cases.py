@@ -241,6 +241,17 @@ def _own_points(n: int, m: int, r: int, j: int, period: float) -> Arguments:
     return {"points": points, "curves": curves, "widths": np.array([1.0, 0.25, 9.0])}
 
 
+def _shifted(n: int, m: int, r: int, n_shifts: int, unit: float, period: float) -> Arguments:
+    """Objects of `_own_points`, some of them far outside of the knots, and knots in no order."""
+    points, curves, _ = _own_points(n, m, r, 0, period).values()
+    rng = np.random.default_rng(n)
+    points = points._replace(at=np.where(rng.random(len(points.at)) < 0.1, 40.0 * points.at, points.at))
+    order = rng.permutation(len(curves.knots))
+    coefficients = curves.coefficients[:, np.append(0, 1 + order)]
+    curves = curves._replace(knots=curves.knots[order], coefficients=coefficients)
+    return {"points": points, "curves": curves, "shifts": np.linspace(-1.0, 1.0, n_shifts), "unit": unit}
+
+
 def _pointwise(n: int, m: int, g: int) -> Arguments:
     """Some points missing, some Gaussians without weight, an object far out."""
     rng = np.random.default_rng([n, m, g])
@@ -322,6 +333,19 @@ TABLE: dict[str, Row] = {
         ],
         (700, 60, 12, 8, np.inf),
         (40_000, 60, 40, 30, np.inf),
+        1e-9,
+        1e-9,
+    ),
+    "shifted_evidence": Row(
+        _shifted,
+        [
+            (1, 1, 1, 1, 0.0, 1.0),
+            (6, 20, 6, 5, 0.3, np.inf),
+            (4, 33, 12, 3, 0.0, np.inf),
+            (3, 5, 50, 2, 1.0, 0.7),
+        ],
+        (700, 60, 6, 5, 0.3, np.inf),
+        (20_000, 60, 24, 40, 0.3, np.inf),
         1e-9,
         1e-9,
     ),

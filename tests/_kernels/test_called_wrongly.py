@@ -135,6 +135,19 @@ def irregular(**changed: Any) -> None:
     core.points_likelihood(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+def shifted(**changed: Any) -> None:
+    given: dict[str, Any] = {"out": np.empty((1, 2)), "values": np.ones(3), "variance": np.ones(3)}
+    given |= {
+        "at": np.arange(3.0),
+        "first": np.array([0, 3]),
+        "group": np.array([0, 1]),
+        "band": np.array([0]),
+    }
+    given |= {"knots": np.arange(2.0), "coefficients": np.ones((1, 3, 2)), "psi": np.ones(1)}
+    given |= {"shifts": np.zeros(2), "length": 1.0, "period": np.inf, "unit": 1.0}
+    core.shifted_evidence(**{**given, "n_threads": 1, "level": "", **changed})
+
+
 def widths(name: str, n: int = 2, m: int = 3, r: int = 1, **changed: Any) -> None:
     given: dict[str, Any] = (
         {"weight": np.empty((n, m)), "squared": np.empty((n, m)), "max_steps": 5, "tolerance": 0.0}
@@ -196,6 +209,7 @@ CALLS: dict[str, Call] = {
     },
     "weigh_points": points,
     "points_likelihood": irregular,
+    "shifted_evidence": shifted,
     "latent_without": without,
     "bumps": bumps,
     **{n: lambda n=n, **c: widths(n, **c) for n in ("widths_posterior", "widths_log_likelihood")},

@@ -101,3 +101,24 @@ def test_objects_without_coordinates_are_refused() -> None:
     model.fit(curves, np.repeat([0, 1], 8))
     with pytest.raises(ValueError, match="need `at` too"):
         model.predict(Measurements(np.zeros((2, 5)), 0.1))
+
+
+def test_a_class_is_learned_again_from_other_members(rng: np.random.Generator) -> None:
+    members = bent(60, rng)
+    model = IrregularPopulation(n_knots=8).fit(members, Gaussian(), np.random.default_rng(0))
+    again = model.refit(members[:40], Gaussian(), np.random.default_rng(1))
+    assert again is not None
+    assert again.band_factors is not None and model.band_factors is not None
+    assert again.band_factors.rank == model.band_factors.rank
+    np.testing.assert_array_equal(again.band_factors.basis.knots, model.band_factors.basis.knots)
+    # What was chosen is kept, and what was estimated is of these members: new curves are told nearly as well.
+    new = bent(40, rng)
+    assert (model.log_evidence(new) - again.log_evidence(new)).mean() < 3.0
+    # A member that is far out says nothing to a class that it was left out of.
+    values = members.values.copy()
+    values[50] += 1000.0
+    wild = Measurements(values, 0.1, at=members.at)
+    moved = IrregularPopulation(n_knots=8).fit(wild, Gaussian(), np.random.default_rng(0))
+    without = moved.refit(wild[:40], Gaussian(), np.random.default_rng(1))
+    assert without is not None and moved.process is not None and without.process is not None
+    assert without.process.psi[0] < 0.01 * moved.process.psi[0]

@@ -49,6 +49,7 @@ __all__ = [
     "pair_logsumexp",
     "points_likelihood",
     "pointwise_logsumexp",
+    "shifted_evidence",
     "using",
     "walk_trees",
     "weigh_points",
@@ -114,6 +115,7 @@ latent_step = _dispatched(_latent.latent_step)
 latent_left_out = _dispatched(_latent.latent_left_out)
 weigh_points = _dispatched(_latent.weigh_points)
 points_likelihood = _dispatched(_points.points_likelihood)
+shifted_evidence = _dispatched(_points.shifted_evidence)
 pointwise_logsumexp = _dispatched(_pointwise.pointwise_logsumexp)
 latent_without = _dispatched(_hypotheses.latent_without)
 bump_ratios = _dispatched(_hypotheses.bump_ratios)

@@ -103,6 +103,12 @@ class PointsLikelihood(Protocol):
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
 
 
+class ShiftedEvidence(Protocol):
+    def __call__(
+        self, points: GroupedPoints, curves: Curves, shifts: FloatArray, unit: float, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
 class PointwiseLogsumexp(Protocol):
     def __call__(
         self, values: FloatArray, variance: FloatArray, mixtures: PointMixtures, *, n_threads: int = 1
@@ -175,6 +181,7 @@ class Backend:
     latent_left_out: LeftOut = latent.latent_left_out
     weigh_points: WeighPoints = latent.weigh_points
     points_likelihood: PointsLikelihood = points.points_likelihood
+    shifted_evidence: ShiftedEvidence = points.shifted_evidence
     pointwise_logsumexp: PointwiseLogsumexp = pointwise.pointwise_logsumexp
     latent_without: Without = hypotheses.latent_without
     bump_ratios: BumpRatios = hypotheses.bump_ratios

@@ -140,6 +140,7 @@ COMPILED = Backend(
     latent_left_out=latent.latent_left_out,
     weigh_points=latent.weigh_points,
     points_likelihood=latent.points_likelihood,
+    shifted_evidence=latent.shifted_evidence,
     pointwise_logsumexp=pointwise_logsumexp,
     latent_without=latent.latent_without,
     bump_ratios=latent.bump_ratios,

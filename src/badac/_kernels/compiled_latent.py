@@ -177,6 +177,34 @@ def points_likelihood(
     return out
 
 
+def shifted_evidence(
+    points: GroupedPoints, curves: Curves, shifts: FloatArray, unit: float, *, n_threads: int = 1
+) -> FloatArray:
+    r, columns = curves.rank, curves.coefficients.shape[2]
+    fits = 0 < r <= _core.points_max_rank and len(curves.knots) <= _core.points_max_knots
+    if not fits or columns != 1 + r:
+        return NUMPY.shifted_evidence(points, curves, shifts, unit)
+    out = np.empty((len(points.group) - 1, len(shifts)))
+    _core.shifted_evidence(
+        out=out,
+        values=_whole(points.values),
+        variance=_whole(points.variance),
+        at=_whole(points.at),
+        first=_whole(points.first),
+        group=_whole(points.group),
+        band=_whole(points.band),
+        knots=_whole(curves.knots),
+        coefficients=_whole(curves.coefficients),
+        psi=_whole(curves.psi),
+        shifts=_whole(shifts),
+        length=curves.length,
+        period=curves.period,
+        unit=float(unit),
+        **how(n_threads),
+    )
+    return out
+
+
 def latent_without(
     sums: FloatArray,
     shift: FloatArray,

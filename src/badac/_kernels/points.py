@@ -12,6 +12,9 @@ out, the remainder of a group has the covariance ``S = diag(v) + s (diag psi + G
 
 with ``d`` the values less the mean. ``S^-1 = W - W G (I / s + G' W G)^-1 G' W``, ``W = diag 1 / (v + s psi)`` (Woodbury), so an
 object of m points costs ``m (r + j)^2 / 2`` multiplications, never ``m^3``.
+
+The core takes the rows of curves with a Matern kernel from two knots, whatever their number: a polynomial times an exponential
+is one again from the next knot on, so all knots on one side of a point are three rows of the nearest (points_kernel.hpp).
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from badac._kernels.arguments import FloatArray, IntArray, checked_threads
-from badac._kernels.latent import pack
+from badac._kernels.latent import pack, unpack
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 _FARTHEST = 1e6  # in lengths: no correlation is left, and its square is still a number
@@ -97,6 +100,30 @@ def points_likelihood(
             log_det = np.linalg.slogdet(width * inner)[1] + np.log(variance).sum()
             offset[place, one] += seen[r, r] + log_det + len(variance) * _LOG_2PI
     return pack(precision), shift, offset
+
+
+def shifted_evidence(
+    points: GroupedPoints, curves: Curves, shifts: FloatArray, unit: float, *, n_threads: int = 1
+) -> FloatArray:
+    """Return (n, s): log evidence of each object if all of it happened earlier by each of `shifts` (s,), no local shapes.
+
+    Its points are then at ``unit asinh((at - shift) / unit)``, or at ``at - shift`` where the unit is 0, and its latent
+    position is drawn from N(0, I).
+    """
+    checked_threads(n_threads)
+    if curves.coefficients.shape[2] != 1 + curves.rank:
+        raise ValueError(
+            f"`curves` must have no local shapes: got {curves.coefficients.shape[2] - 1 - curves.rank}."
+        )
+    out = np.empty((len(points.group) - 1, len(shifts)))
+    for column, by in enumerate(shifts):
+        at = points.at - by
+        there = points._replace(at=unit * np.arcsinh(at / unit) if unit > 0 else at)
+        packed, shift, offset = points_likelihood(there, curves, np.ones(1))
+        inner = np.eye(curves.rank) + unpack(packed[0])
+        gain = np.einsum("ia,ia->i", shift[0], np.linalg.solve(inner, shift[0][..., None])[..., 0])
+        out[:, column] = -0.5 * (offset[0] - gain + np.linalg.slogdet(inner)[1])
+    return out
 
 
 def _features(at: FloatArray, curves: Curves) -> FloatArray:

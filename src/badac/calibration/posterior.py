@@ -140,10 +140,7 @@ def learn_calibration(
         # A generator of its own: whether a stack is learned must not change what is drawn later.
         own = training.with_generator(rng.spawn(1)[0])
         if objects.own_points:
-            # All of them: trees learn from every object, however many tell the weights.
-            if len(rows) < len(training):
-                evidence = training_log_evidence(models, objects, label, n_threads=n_threads)
-            ensemble = learn_at_points(own, models, coarsening, rows, evidence, n_threads=n_threads)
+            ensemble = learn_at_points(own, models, coarsening, rows, n_threads=n_threads)
             return PosteriorCalibration(coarsening, missingness, ensemble)
         calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
         told = np.isin(np.arange(len(label)), rows)

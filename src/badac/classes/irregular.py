@@ -126,6 +126,39 @@ class IrregularPopulation:
         left_out = np.asarray(logsumexp(evidence + log_shares, axis=1))
         return replace(fitted, log_shares=log_shares, member_evidence=left_out, noise=noise)
 
+    def refit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        scales: TrainingScales | None = None,
+    ) -> Self | None:
+        """Return the class as other members (k, m) teach it, with the choices of this fit: knots, rank, shape, tails.
+
+        What is estimated starts where a `fit` starts: a remainder that members left out had widened would tell of them.
+        """
+        known = self.band_factors
+        if known is None or members.covariance is not None:
+            return None
+        check_noise_taken(self, noise, members)
+        members = with_noise_scale(members, noise)
+        scales = TrainingScales.of(members) if scales is None else scales
+        gaussian = GaussianProcess(self.kernel, self.period, self.rank, self.n_knots)
+        extent = gaussian.frame(members, scales)[1]
+        ordered = members[shuffled(members, rng)]
+        # One factor of zeros stands for none.
+        rank = known.rank if known.factors.any() else 0
+        learned = FactorLearner(known.basis, known.origin, extent, rng).learn(ordered, rank)
+        found = self._holding(learned, extent)._with_density(ordered, self._chosen_shape(), rng)
+        return replace(found, member_evidence=None, noise=noise)
+
+    def _chosen_shape(self) -> Shape:
+        """Return the shape of the density that was learned; the last component of a mixture is the broad one."""
+        if self.shape != "auto":
+            return Shape(self.shape)
+        count = len(self.density) - 1 if isinstance(self.density, Mixture) else 1
+        return Shape("mixture", count) if count > 1 else Shape("gaussian")
+
     def described(
         self,
         members: Measurements,

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -130,12 +131,13 @@ class FactorLearner:
         """Learn with `rank` factors, from the remainder of `start`; its mean and factors are not used."""
         members = members[:MOST_MEMBERS]
         few = grouped(members[:_FOR_THE_REMAINDER], self.basis.n_bands)
+        features = self.basis.of_one_band(few.at)
         here = self._begin(few, rank, start)
         for _ in range(rounds):
             sums = self.sums(members, here)
             for _ in range(4):
                 here = self._step(here, sums)
-            here = self._with_remainder(here, few)
+            here = self._with_remainder(here, few, features)
         sums = self.sums(members, here)
         for _ in range(3):
             here = self._step(here, sums)
@@ -153,7 +155,7 @@ class FactorLearner:
             np.zeros((bands, size, size)),
         )
 
-    @property
+    @cached_property
     def smooth(self) -> FloatArray:
         """(1 + q, j): coefficients of the leading functions of a smooth process of unit variance."""
         basis = self.basis
@@ -241,9 +243,12 @@ class FactorLearner:
         root = np.linalg.cholesky(unpack(spread))
         return replace(here, mean=mean + factors @ centre, factors=factors @ root)
 
-    def _with_remainder(self, here: BandFactors, few: GroupedPoints) -> BandFactors:
-        """Return the class with psi and the size of its local shapes learned again, positions drawn from their posterior."""
-        drawn, features, group = self._drawn(here, few), self.basis.of_one_band(few.at), group_of_point(few)
+    def _with_remainder(self, here: BandFactors, few: GroupedPoints, features: FloatArray) -> BandFactors:
+        """Return the class with psi and the size of its local shapes learned again, positions drawn from their posterior.
+
+        The points of `few` have the basis functions `features` (N, 1 + q).
+        """
+        drawn, group = self._drawn(here, few), group_of_point(few)
         of_point, band = few.band[group], few.band
         curves = along(features, of_point, np.concatenate([here.mean[..., None], here.factors], axis=2))
         residual = few.values - self.origin - curves[:, 0]

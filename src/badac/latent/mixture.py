@@ -19,9 +19,15 @@ from typing import ClassVar
 import numpy as np
 from scipy.cluster.vq import kmeans2, vq
 
-from badac._kernels import latent_left_out, latent_log_evidence, latent_log_match, latent_step
+from badac._kernels import (
+    latent_left_out,
+    latent_log_evidence,
+    latent_log_match,
+    latent_posterior,
+    latent_step,
+)
 from badac._kernels.latent import GROUP, Components, Near, inverse, pack, unpack
-from badac.latent.likelihood import LatentLikelihood
+from badac.latent.likelihood import LatentLikelihood, products
 from badac.registry import registered
 from badac.training import FloatArray
 
@@ -121,17 +127,16 @@ class Mixture:
         match = self.log_match(latent)
         responsibility = np.exp(match - logsumexp_rows(match)[:, None])
         precision, shift, _ = self.components()
-        likelihood = unpack(latent.precision)
-        n, r = latent.shift.shape
-        mean, second = np.zeros((n, r)), np.zeros((n, r, r))
-        for k, own in enumerate(unpack(precision)):
+        mean, second = np.zeros_like(latent.shift), np.zeros_like(latent.precision)
+        for k in range(len(self)):
             rows = np.flatnonzero(responsibility[:, k] > 1e-6)
-            weight = responsibility[rows, k]
-            inner = np.linalg.inv(likelihood[rows] + own)
-            position = (inner @ (latent.shift[rows] + shift[k])[..., None])[..., 0]
-            mean[rows] += weight[:, None] * position
-            second[rows] += weight[:, None, None] * (inner + position[:, :, None] * position[:, None, :])
-        return mean, second - mean[:, :, None] * mean[:, None, :]
+            weight = responsibility[rows, k, None]
+            inner, position, _ = latent_posterior(
+                latent.precision[rows], latent.shift[rows], precision[k], shift[k]
+            )
+            mean[rows] += weight * position
+            second[rows] += weight * (inner + products(position))
+        return mean, unpack(second - products(mean))
 
     def proposal(self) -> Mixture:
         """Return the mixture itself."""

@@ -23,22 +23,22 @@ OBJECTS_PER_BLOCK = 512  # block size: so many objects of a hundred points take 
 def grouped(objects: Measurements, n_bands: int) -> GroupedPoints:
     """Return the observed points of objects with independent errors."""
     assert objects.covariance is None
-    row, column = np.nonzero(objects.observed)
-    band = np.zeros(len(row), dtype=np.int64)
+    flat = np.flatnonzero(objects.observed)
+    place = np.repeat(n_bands * np.arange(objects.n_objects), objects.observed.sum(axis=1))
     if objects.band is not None:
-        band = np.broadcast_to(objects.band, objects.shape)[row, column]
-    place = row * n_bands + band
+        place += np.broadcast_to(objects.band, objects.shape).ravel()[flat]
     if n_bands > 1:
         order = np.argsort(place, kind="stable")
-        row, column, band, place = row[order], column[order], band[order], place[order]
+        flat, place = flat[order], place[order]
     new = np.flatnonzero(np.diff(place, prepend=-1))
+    owner, band = np.divmod(place[new], n_bands)
     return GroupedPoints(
-        objects.values[row, column],
-        objects.sigma[row, column] ** 2,
-        coordinates(objects)[row, column],
-        np.append(new, len(row)).astype(np.int64),
-        np.searchsorted(row[new], np.arange(objects.n_objects + 1)).astype(np.int64),
-        band[new],
+        objects.values.ravel()[flat],
+        objects.sigma.ravel()[flat] ** 2,
+        coordinates(objects).ravel()[flat],
+        np.append(new, len(flat)).astype(np.int64),
+        np.searchsorted(owner, np.arange(objects.n_objects + 1)).astype(np.int64),
+        band,
     )
 
 

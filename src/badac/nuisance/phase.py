@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
+from badac._kernels import shifted_evidence
 from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import FloatArray
 from badac.data.beside import DATES
@@ -119,9 +120,8 @@ class Phases:
         def work(block: slice, n_threads: int) -> None:
             points = grouped(objects[block], curves.basis.n_bands)
             rest = points.at / np.repeat(stretch[block], np.diff(points.first[points.group]))
-            for number, node in enumerate(nodes):
-                there = points._replace(at=self._compressed(rest - node))
-                out[block, number] = curves.project(there, n_threads=n_threads)[0].gaussian_log_evidence()
+            there = points._replace(at=rest)
+            out[block] = shifted_evidence(there, curves.curves(), nodes, self.unit, n_threads=n_threads)
 
         over_blocks(work, blocks_of(objects), n_threads)
         return out

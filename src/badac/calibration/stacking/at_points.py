@@ -1,9 +1,12 @@
 """The stack of objects with points of their own: the class models at these points, and trees on what objects are like there.
 
-The class models see every point where it is, and left their members out when they were learned (`badac.classes.irregular`):
-their evidence is taken as it is. Trees ask for the latent positions of an object under all training objects and for the columns
-beside its curve (`badac.calibration.stacking.latent_columns`). Instances and pointwise densities, which need columns, are not
-among the base models: on positions of ten dimensions they say what the class models say better.
+The class models see every point where it is. In the stack's training all evidence of an object, that of its own class and that
+of every other, is by classes learned again without its part of the objects (`left_out_evidence`). Were its own class alone
+learned without it, trees would tell which class that was, wherever one wild member moves a class.
+
+Trees ask for the latent positions of an object under all training objects and for the columns beside its curve
+(`badac.calibration.stacking.latent_columns`). Instances and pointwise densities, which need columns, are not among the base
+models: on positions of ten dimensions they say what the class models say better.
 
 Every object is asked of trees that had not seen it. No copies with noise added are among them, as there are on a grid
 (`badac.calibration.stacking.learning`): an object's own noise is in the width of its positions, and on the SPCC trees that were
@@ -20,7 +23,7 @@ import numpy as np
 
 from badac.calibration.coarsening import Coarsening, FloatArray, IntArray
 from badac.calibration.null_distribution import learn_nonconformity
-from badac.calibration.stacking.base_models import BaseModels, BaseOutputs
+from badac.calibration.stacking.base_models import BaseModels, BaseOutputs, learn_each_again
 from badac.calibration.stacking.ensemble import Ensemble, noise_levels
 from badac.calibration.stacking.gate import trees_tell_more
 from badac.calibration.stacking.latent_columns import LatentColumns
@@ -28,6 +31,7 @@ from badac.calibration.stacking.learning import (
     MOST_RELEARNED,
     MOST_TOLD,
     can_be_stacked,
+    deal,
     gain_of,
     is_worth_a_stack,
     least_gain,
@@ -40,9 +44,35 @@ from badac.calibration.stacking.trees import grow
 from badac.calibration.stacking.weights import log_losses
 from badac.classes.model import ClassModel
 from badac.classes.population.population import Population
+from badac.evidence import log_evidence
 from badac.training import TrainingSet
 
 MOST_LEFT_OUT = 1500  # objects that tell the weights and what is normal, by cost
+# Parts of the objects that are left out in turn, by cost: every one of them is a fit of all classes.
+PARTS = 4
+
+
+def left_out_evidence(
+    training: TrainingSet, models: Sequence[ClassModel], *, n_threads: int = 1
+) -> FloatArray:
+    """Return (n, k): the log evidence of every object under classes learned again without its part of the objects.
+
+    Parameters
+    ----------
+    training : TrainingSet
+        The parts are drawn by its generator, each with its share of every class; the only member of a class is in none.
+    models : k fitted class models
+        Learned again with their choices kept, where they can (`badac.classes.model.Refittable`).
+    """
+    out = np.empty((len(training), len(models)))
+    part = deal(training.label, training.rng, PARTS)
+    alone = training.counts[training.label] < 2
+    for number in range(PARTS):
+        held = part == number
+        if held.any():
+            again = learn_each_again(models, training.take(~held | alone))
+            out[held] = log_evidence(again, training.objects[held], n_threads=n_threads)
+    return out
 
 
 def learn_at_points(
@@ -50,7 +80,6 @@ def learn_at_points(
     models: Sequence[ClassModel],
     coarsening: Coarsening,
     rows: IntArray,
-    evidence: FloatArray,
     *,
     n_threads: int = 1,
 ) -> Ensemble | None:
@@ -65,8 +94,6 @@ def learn_at_points(
         The posterior of the class models alone, which the stack is compared with.
     rows : (r,)
         Objects that told the coarsening, and tell the weights.
-    evidence : (n, k)
-        Of each object, left out of its own class.
     """
     if not can_be_stacked(training):
         return None
@@ -76,6 +103,7 @@ def learn_at_points(
         return None
     share = np.maximum(np.bincount(label[rows], minlength=len(models)), 0.5)
     log_prior = np.log(share / share.sum())
+    evidence = left_out_evidence(training, models, n_threads=n_threads)
     alone = coarsening.apply(evidence[rows], level if training.objects.has_errors else None)
     columns, seen = LatentColumns.of(training, evidence)
     latent = replace(training, objects=seen, scales=columns.scales)

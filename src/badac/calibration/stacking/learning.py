@@ -190,7 +190,7 @@ def _parts(training: TrainingSet, asked: IntArray) -> Iterator[tuple[IntArray, T
         held[asked] = True
         yield np.arange(len(asked)), at_most(training.take(~held), MOST_RELEARNED)
         return
-    fold = _deal(training.label, training.rng)
+    fold = deal(training.label, training.rng)
     # The only member of a class is always learned from.
     alone = training.counts[training.label] < 2
     for number in np.unique(fold[asked]):
@@ -266,7 +266,7 @@ def stacked_left_out(
 ) -> FloatArray:
     """The stack (levels, n, k) of objects that the weights had not seen either; they told one of four kinds of softness."""
     out = np.empty((*level.shape, len(log_prior)))
-    fold = _deal(label, rng) % 2
+    fold = deal(label, rng) % 2
     for number in range(2):
         held = fold == number
         stacking = stack(log_evidences[:, ~held], label[~held], log_prior, level[:, ~held], softness)
@@ -275,12 +275,12 @@ def stacked_left_out(
     return out
 
 
-def _deal(label: IntArray, rng: np.random.Generator) -> IntArray:
+def deal(label: IntArray, rng: np.random.Generator, folds: int = FOLDS) -> IntArray:
     """Return (n,): folds that each have their share of every class."""
     order = rng.permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
     fold = np.empty(len(label), dtype=np.int64)
-    fold[order] = np.arange(len(label)) % FOLDS
+    fold[order] = np.arange(len(label)) % folds
     return fold
 
 
