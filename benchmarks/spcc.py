@@ -236,7 +236,7 @@ def per_object(work: Callable[[], Any], n: int, times: int = 5) -> float:
 
 
 def multiply_adds(model: BADACClassifier, objects: Measurements) -> dict[str, float]:
-    """Of the sums over points alone, for a middling object: half of m (r + j + 1)^2 for every class and width, or every shift."""
+    """Of the sums over points alone, a middling object: half of m (r + j + 1)^2 for every class and width, or every shift."""
     m = float(objects.observed.sum()) / len(objects)
     found = {"phases": 0.0, "classes": 0.0}
     if model.phases_ is not None and model.phases_.population is not None:

@@ -170,6 +170,6 @@ def test_a_stack_at_own_points_is_no_surer_than_it_may_be_where_single_members_m
     model = BADACClassifier(random_state=0).fit(*heavy_strays(160, rng))
     new, truth = heavy_strays(200, rng)
     loss = -np.log(model.predict_proba(new)[np.arange(200), truth])
-    # Knowing nothing costs log 2, and left-out objects tell what the stack is worth to .03; with evidence of an object's own class
-    # alone from a class learned without it these were 1.8 and 1.4.
+    # Knowing nothing costs log 2, and left-out objects tell what the stack is worth to .03. Where an object's own class alone
+    # had been learned without it, these were 1.8 and 1.4.
     assert loss.mean() < np.log(2.0) + 2 * 0.03
