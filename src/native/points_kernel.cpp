@@ -12,6 +12,7 @@ namespace {
 
 constexpr int L = Simd<double>::lanes;
 constexpr int kTogether = 4;  // points added at a time, so that a sum is loaded and stored once for all of them
+constexpr double kHopeless = 20.0;  // nats: such a shift has no weight among the others
 constexpr double kLog2Pi = 1.83787706640934548356;
 
 int padded(const PointsModel& in) { return (in.j + in.r + 1 + L - 1) / L * L; }
@@ -97,11 +98,13 @@ void make_rows(const PointsModel& in, int64_t start, int64_t count, int64_t band
         // Distances to the neighbouring knots and, in `at`, which interval it is.
         for (int64_t k = 0; k < count; ++k) {
             const double t = work.at[k];
-            int i = int(fmin(fmax((t - in.knots[0]) * steps + 1.0, 0.0), double(n)));
+            const double guess = (t - in.knots[0]) * steps + 1.0;
+            int i = guess > 0.0 ? (guess < double(n) ? int(guess) : n) : 0;
             while (i < n && t >= in.knots[i]) ++i;
             while (i > 0 && t < in.knots[i - 1]) --i;
-            work.before[k] = i > 0 ? fmin((t - in.knots[i - 1]) * rate, 1e6) : 1e6;
-            work.after[k] = i < n ? fmin((in.knots[i] - t) * rate, 1e6) : 1e6;
+            const double x = i > 0 ? (t - in.knots[i - 1]) * rate : 1e6, y = i < n ? (in.knots[i] - t) * rate : 1e6;
+            work.before[k] = x < 1e6 ? x : 1e6;
+            work.after[k] = y < 1e6 ? y : 1e6;
             work.at[k] = double(i);
         }
         for (int64_t k = count; k % L; ++k) work.before[k] = work.after[k] = 0.0;
@@ -234,11 +237,21 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* memory
 }
 
 // Shapes that are common to all points of an object, drawn from N(0, I), are swept out as local shapes of a group are.
+// Every second shift first; those between two that are kHopeless less likely than the best are as likely as the better of the two.
 void shifted(const PointsModel& in, int64_t object, const double* shifts, int n_shifts, double* memory, double* out) {
     const int r = in.r, size = r + 1, width = padded(in);
     const Work work(in, memory);
     Attention attention;
-    for (int s = 0; s < n_shifts; ++s) {
+    double best = -INFINITY;
+    for (int turn = 0; turn < n_shifts; ++turn) {
+        const int even = (n_shifts + 1) / 2, s = turn < even ? 2 * turn : 2 * (turn - even) + 1;
+        if (turn >= even) {
+            const double before = out[s - 1], after = s + 1 < n_shifts ? out[s + 1] : before, nearer = before > after ? before : after;
+            if (nearer < best - kHopeless) {
+                out[s] = nearer;
+                continue;
+            }
+        }
         double total = 0.0;
         for (int i = 0; i < width * width; ++i) work.sum[i] = 0.0;
         for (int64_t g = in.group[object]; g < in.group[object + 1]; ++g) {
@@ -251,6 +264,7 @@ void shifted(const PointsModel& in, int64_t object, const double* shifts, int n_
         }
         total += sweep(work.sum, r, size, width, 1.0);
         out[s] = -0.5 * (total + work.sum[r * width + r]);
+        if (turn < even && out[s] > best) best = out[s];
     }
 }
 

@@ -27,6 +27,7 @@ from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 from badac._kernels.latent import pack, unpack
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
+_HOPELESS = 20.0  # nats: a shift so much less likely has no weight among the others
 _FARTHEST = 1e6  # in lengths: no correlation is left, and its square is still a number
 
 
@@ -108,7 +109,8 @@ def shifted_evidence(
     """Return (n, s): log evidence of each object if all of it happened earlier by each of `shifts` (s,), no local shapes.
 
     Its points are then at ``unit asinh((at - shift) / unit)``, or at ``at - shift`` where the unit is 0, and its latent
-    position is drawn from N(0, I).
+    position is drawn from N(0, I). Every second shift is looked at, and those between two of which one is likely: a shift
+    both of whose neighbours are 20 nats behind the best is said to be as likely as the better of them.
     """
     checked_threads(n_threads)
     if curves.coefficients.shape[2] != 1 + curves.rank:
@@ -123,6 +125,10 @@ def shifted_evidence(
         inner = np.eye(curves.rank) + unpack(packed[0])
         gain = np.einsum("ia,ia->i", shift[0], np.linalg.solve(inner, shift[0][..., None])[..., 0])
         out[:, column] = -0.5 * (offset[0] - gain + np.linalg.slogdet(inner)[1])
+    coarse = out[:, ::2]
+    for column in range(1, len(shifts), 2):
+        near = out[:, column - 1 : column + 2 : 2].max(axis=1)
+        out[:, column] = np.where(near < coarse.max(axis=1) - _HOPELESS, near, out[:, column])
     return out
 
 
