@@ -49,7 +49,7 @@ from badac.training import TrainingSet
 
 MOST_LEFT_OUT = 1500  # objects that tell the weights and what is normal, by cost
 # Parts of the objects that are left out in turn, by cost: every one of them is a fit of all classes.
-PARTS = 4
+PARTS = 3
 
 
 def left_out_evidence(
