@@ -166,6 +166,26 @@ def points_likelihood(
     level: str,
 ) -> None: ...
 
+def shifted_evidence(
+    out: FloatArray,
+    values: FloatArray,
+    variance: FloatArray,
+    at: FloatArray,
+    first: IntArray,
+    group: IntArray,
+    band: IntArray,
+    knots: FloatArray,
+    coefficients: FloatArray,
+    psi: FloatArray,
+    shifts: FloatArray,
+    *,
+    length: float,
+    period: float,
+    unit: float,
+    n_threads: int,
+    level: str,
+) -> None: ...
+
 hypothesis_max_size: int
 bump_max_rank: int
 bump_max_asked: int
