@@ -165,7 +165,6 @@ def points_likelihood(
     n_threads: int,
     level: str,
 ) -> None: ...
-
 def shifted_evidence(
     out: FloatArray,
     values: FloatArray,
