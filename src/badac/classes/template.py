@@ -34,7 +34,7 @@ from badac.registry import registered
 from badac.training import TrainingScales
 
 # Members: of more, what leaving one out does to the spread is told well enough by one step.
-_ONE_BY_ONE = 60
+_ONE_BY_ONE = 12
 
 
 @registered(

@@ -220,7 +220,22 @@ def values_of(estimator: Any, X: Any, reset: bool) -> npt.NDArray[np.float64]:
     except (TypeError, ValueError):
         if hasattr(X, "columns") and hasattr(X, "__getitem__"):
             from_frame(X)  # says which column holds no numbers
+        text = np.asarray(X)
+        if text.ndim == 2 and text.dtype.kind in "OUS":
+            refuse_text(text)
         raise
+
+
+def refuse_text(array: npt.NDArray[Any]) -> None:
+    """Refuse the first cell of (n, m) that is no number, by its place; nothing where all are."""
+    for (row, column), cell in np.ndenumerate(array):
+        try:
+            float(cell)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"X must hold numbers: got {str(cell)!r} at object {row}, point {column}. Encode that column, leave it out, or "
+                "write NaN where a value is missing."
+            ) from None
 
 
 def refuse_words(words: Mapping[str, Any]) -> None:

@@ -195,8 +195,8 @@ def start_mixture(latent: LatentLikelihood, n_components: int, rng: np.random.Ge
     n, r = position.shape
     # Where the groups are, a few members of each tell.
     few = position[:: max(1, n // max(_TO_GROUP, _TO_GROUP_EACH * n_components))]
-    with warnings.catch_warnings():
-        # A group may lose its last member on the way: it is left out below.
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+        # A group may lose its last member on the way, or all members stand where those drawn do: it is left out below.
         warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
         centres, _ = kmeans2(few, n_components, minit="++", rng=rng, iter=8, missing="warn")
     label = vq(position, centres)[0]
