@@ -48,8 +48,8 @@ from badac.evidence import log_evidence
 from badac.training import TrainingSet
 
 MOST_LEFT_OUT = 1500  # objects that tell the weights and what is normal, by cost
-# Parts of the objects that are left out in turn: every one costs a fit of all classes, and classes learned from much less than all
-# are less sure than those that judge. With 3 the biased SPCC with photo-z had a log-loss of 1.22, with 5 1.01, with 6 1.02
+# Parts of the objects that are left out in turn: every one costs a fit of all classes, and classes learned from much less than
+# all are less sure than those that judge. With 3 the biased SPCC with photo-z had a log-loss of 1.22, with 5 1.01, with 6 1.02
 # (benchmarks/spcc.py, draw 0).
 PARTS = 5
 
