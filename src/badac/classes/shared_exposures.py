@@ -112,12 +112,9 @@ def separate_exposures(
     counts = np.where(objects.observed, objects.values, 0.0)
     factor, concentration = _factors(counts, exposure, of_class, of_batch)
     kept = factor ** (1.0 - 1.0 / np.sqrt(len(batches)))
-    caught = Measurements(
-        objects.values, exposure=exposure * kept[of_batch], at=objects.at, band=objects.band
-    )
-    return SharedExposures(
-        caught.with_columns(objects.columns), batches, factor, float(1.0 / np.sqrt(concentration))
-    )
+    # Inside, an exposure is the rate of one count, sigma = 1 / exposure.
+    caught = objects._changed(sigma=objects.sigma / kept[of_batch])
+    return SharedExposures(caught, batches, factor, float(1.0 / np.sqrt(concentration)))
 
 
 def _factors(

@@ -44,7 +44,7 @@ class Column(NamedTuple):
         "sigma": "(n, m) >= 0, may be inf",
         "covariance": "(_, _, _) may be inf, may be nan",
         "at": "any",
-        "band": ">= 0",
+        "band": ">= -1",
     },
 )
 @dataclass(frozen=True, eq=False, init=False, repr=False)

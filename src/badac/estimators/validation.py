@@ -227,11 +227,13 @@ def values_of(estimator: Any, X: Any, reset: bool) -> npt.NDArray[np.float64]:
 
 
 def refuse_text(array: npt.NDArray[Any]) -> None:
-    """Refuse the first cell of (n, m) that is no number, by its place; nothing where all are."""
+    """Refuse the first text of (n, m) that is no number, by its place; nothing where there is none."""
     for (row, column), cell in np.ndenumerate(array):
+        if not isinstance(cell, str | bytes):
+            continue
         try:
             float(cell)
-        except (TypeError, ValueError):
+        except ValueError:
             raise ValueError(
                 f"X must hold numbers: got {str(cell)!r} at object {row}, point {column}. Encode that column, leave it out, or "
                 "write NaN where a value is missing."
