@@ -247,9 +247,9 @@ def write_page(results: dict[str, Any]) -> None:
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     order = sorted(ranks, key=lambda model: ranks[model])
     words = (
-        f"Measured so far: {len(rows)} of {len(TABLES)} tables, which says nothing of the others; "
-        f"the last column says on how many seeds. Log-loss best, or within two standard errors of the best peer, on {held} of "
-        f"these {len(rows)}. Mean rank by log-loss: "
+        ("" if len(rows) == len(TABLES) else f"Measured so far: {len(rows)} of {len(TABLES)} tables. ")
+        + "The last column says on how many seeds. Log-loss best, or within two standard errors of the best peer, on "
+        f"{held} of these {len(rows)}. Mean rank by log-loss: "
         + ", ".join(f"{model} {ranks[model]:.1f}" for model in order)
         + "."
     )
