@@ -27,7 +27,7 @@ from badac import BADACClassifier, Measurements
 from badac.classes import Population
 from badac.metrics import expected_calibration_error
 from badac.noise import Binomial, Correlated, Gaussian, Noise, Outliers, PerClass, Poisson, Student
-from badac.noise.model import log_mixture
+from badac.noise.matches import log_mixture
 from badac.noise_learning import compare_families
 from badac.simulate import experiment
 from reproduction.limits import bayes_limit

@@ -14,7 +14,7 @@ import numpy as np
 
 from badac import BADACClassifier, Measurements
 from badac.checks import check_noise
-from badac.noise.model import sum_over_points
+from badac.noise.matches import sum_over_points
 
 
 def log_laplace_match(d, d_sigma, y, y_sigma):

@@ -15,7 +15,7 @@ import numpy as np
 
 from badac import BADACClassifier, Measurements
 from badac.checks import check_noise
-from badac.noise.model import sum_over_points
+from badac.noise.matches import sum_over_points
 from badac.plots import PALETTE
 
 

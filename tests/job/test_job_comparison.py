@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from badac import BADACClassifier
-from badac.comparison import ListWarning, some_rows
+from badac.comparison import ListWarning
+from badac.comparison.turns import some_rows
 from badac.job import (
     Found,
     RankOptions,

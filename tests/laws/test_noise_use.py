@@ -44,7 +44,7 @@ from badac.noise import (
     Widths,
     kind_of,
 )
-from badac.noise.model import sum_over_points
+from badac.noise.matches import sum_over_points
 from badac.nuisance import Calibration, Shift
 
 NOISE_PAGE = Path(__file__).resolve().parents[2] / "docs" / "noise.md"

@@ -4,7 +4,7 @@ from scipy.stats import multivariate_normal
 
 from badac import Measurements
 from badac.noise import Correlated, Gaussian, Marginal, correlated_grid
-from badac.noise.model import log_mixture, mixture_of_matches
+from badac.noise.matches import log_mixture, mixture_of_matches
 
 V = 0.3 * np.exp(-np.abs(np.subtract.outer(np.arange(4), np.arange(4))) / 2)
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from badac import BADACClassifier, Measurements, load, save
-from badac.data.measurements import concatenate
+from badac.data.concatenation import concatenate
 from badac.noise import Gaussian, Poisson
 from badac.noise.counts import depths_differ, total_exposure, usual_shares
 from badac.noise_learning import learn_noise

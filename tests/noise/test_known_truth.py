@@ -10,7 +10,7 @@ from badac import Measurements
 from badac.classes import Parametric
 from badac.noise import Binomial, Correlated, Gaussian, Marginal, Numeric, Outliers, Poisson, Student
 from badac.noise.known_truth import log_likelihood
-from badac.noise.model import sum_over_points
+from badac.noise.matches import sum_over_points
 
 RNG = np.random.default_rng(4)
 VALUES = RNG.normal(0, 1, (5, 6))

@@ -22,15 +22,8 @@ from badac.checks.law import (
 )
 from badac.data.measurements import Measurements
 from badac.noise.known_truth import log_likelihood
-from badac.noise.model import (
-    KnownTruthNoise,
-    Noise,
-    OneOfSeveral,
-    ScaleMixture,
-    log_mixture,
-    mixture_of_matches,
-    needs_sigma,
-)
+from badac.noise.matches import log_mixture, mixture_of_matches
+from badac.noise.model import KnownTruthNoise, Noise, OneOfSeveral, ScaleMixture, needs_sigma
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

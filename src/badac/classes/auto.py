@@ -40,7 +40,8 @@ from badac.data.measurements import Measurements
 from badac.data.validation import smallest
 from badac.noise.correlated import is_shared
 from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of, name_of
-from badac.noise.model import IntArray, Noise, log_mixture, needs_sigma
+from badac.noise.matches import log_mixture
+from badac.noise.model import IntArray, Noise, needs_sigma
 from badac.registry import registered
 from badac.training import TrainingScales
 

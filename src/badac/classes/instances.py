@@ -23,7 +23,8 @@ from badac.data.validation import is_number
 from badac.latent.gain_offset import GainOffset, curves_log_evidence
 from badac.noise.gaussian import with_one_width
 from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of
-from badac.noise.model import Noise, log_mixture, needs_sigma
+from badac.noise.matches import log_mixture
+from badac.noise.model import Noise, needs_sigma
 from badac.registry import registered
 from badac.training import TrainingScales, point_moments
 

@@ -22,7 +22,8 @@ from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import with_one_width
 from badac.noise.kinds import NoiseKind, kind_of
-from badac.noise.model import Noise, log_mixture
+from badac.noise.matches import log_mixture
+from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from dask import delayed
 
 from badac.calibration.promise import ListCounts, promise_of
-from badac.comparison import some_rows
+from badac.comparison.turns import some_rows
 from badac.dask import reduction
 from badac.dask.parts import (
     BAD_ROWS,
@@ -38,7 +38,8 @@ from badac.dask.pieces import Piece, bad_rows, pieces
 from badac.data import Catalogue
 from badac.data.rows import names_of
 from badac.estimators import BADACClassifier
-from badac.job.ranking import Found, RankOptions, all_explained, compared
+from badac.job.found import Found
+from badac.job.ranking import RankOptions, all_explained, compared
 from badac.job.record import layout_of
 from badac.locks import locked
 from badac.partition import identity_of, lean

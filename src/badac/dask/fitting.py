@@ -27,7 +27,8 @@ from badac.classes.population.leave_one_out import leave_one_out
 from badac.classes.population.plan import make_plan
 from badac.dask.reduction import tree
 from badac.dask.survey import Members, Survey
-from badac.data.measurements import Measurements, concatenate
+from badac.data.concatenation import concatenate
+from badac.data.measurements import Measurements
 from badac.data.reading import error_columns
 from badac.estimators import BADACClassifier
 from badac.estimators.choices import generator

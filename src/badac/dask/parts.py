@@ -23,7 +23,8 @@ from badac.data.files import needs
 from badac.data.spreadsheets import safe_frame
 from badac.estimators import BADACClassifier
 from badac.identity import identity
-from badac.job.ranking import Found, explained_already, out_of_reach, said_of_out_of_reach, score_batch
+from badac.job.found import Found
+from badac.job.ranking import explained_already, out_of_reach, said_of_out_of_reach, score_batch
 from badac.locks import locked
 from badac.partition import BadRows, identity_of
 from badac.verdicts import Verdicts

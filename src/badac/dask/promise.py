@@ -1,8 +1,8 @@
 """What a list of lazy objects promises, and whether they are like the training's: as `BADACClassifier.rank` says it.
 
 The promise needs five numbers of the p-values, which add up over partitions (`badac.calibration.promise`). Objects are compared
-with the training's by their row alone (`badac.comparison.turn_of`): every partition sends those whose turn may come, a tree
-keeps the first 2,000, and they are the ones that one process would compare.
+with the training's by their row alone (`badac.comparison.turns`): every partition sends those whose turn may come, a tree keeps
+the first 2,000, and they are the ones that one process would compare.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from dask import delayed
 
 from badac.calibration.promise import ListCounts, Promise, promise_of
-from badac.comparison import MOST, Comparison, FloatArray, compare, turn_of
+from badac.comparison import Comparison
+from badac.comparison.compare import compare
+from badac.comparison.turns import MOST, turn_of
 from badac.dask.reduction import Tally, tally, tree
-from badac.data.measurements import Measurements, concatenate
+from badac.data.concatenation import concatenate
+from badac.data.measurements import Measurements
 from badac.judge import FittedModel, Judgement
+
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from badac.classes import TrainingScales
 from badac.classes.population.learn import MEMBERS_TO_START_FROM
-from badac.data.measurements import Measurements, concatenate
+from badac.data.concatenation import concatenate
+from badac.data.measurements import Measurements
 from badac.data.validation import largest, smallest
 
 FloatArray = npt.NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from badac.data.added_noise import add_noise
 from badac.data.catalogue import Catalogue
+from badac.data.concatenation import concatenate
 from badac.data.conventions import Conventions
 from badac.data.description import Axis, Description
 from badac.data.files import read_frame
@@ -12,7 +13,7 @@ from badac.data.layout import Layout
 from badac.data.light_curves import from_long
 from badac.data.losses import Loss, Losses
 from badac.data.magnitudes import as_fluxes, as_magnitudes, to_flux, to_magnitude
-from badac.data.measurements import Measurements, concatenate
+from badac.data.measurements import Measurements
 from badac.data.output import write_table
 from badac.data.pairing import Pair, Pairing, pair_columns
 from badac.data.peaks import Peaks, align_at_peak, find_peaks

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac.data.measurements import Column, Measurements
+from badac.data.column import Column
+from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray, FloatArray
 from badac.registry import registered
 

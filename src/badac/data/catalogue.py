@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from badac.data.concatenation import concatenate
 from badac.data.description import NO_AXIS, Axis, Description
 from badac.data.losses import Losses
-from badac.data.measurements import Measurements, concatenate
+from badac.data.measurements import Measurements
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,14 @@ the points have an order, a coordinate. NaN value or infinite sigma: missing. Ze
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
+from badac.data.column import Column, checked_column
 from badac.data.validation import (
     BoolArray,
     FloatArray,
@@ -27,13 +28,6 @@ from badac.data.validation import (
     rate_of_one_count,
 )
 from badac.registry import registered
-
-
-class Column(NamedTuple):
-    """A number beside the points of every object: values and standard deviations (n,); NaN and infinite where missing."""
-
-    values: FloatArray
-    sigma: FloatArray
 
 
 @registered(
@@ -197,9 +191,7 @@ class Measurements:
         >>> curves[:1].columns["redshift"].sigma
         array([0.05])
         """
-        own = {
-            str(name): _checked_column(str(name), given, self.n_objects) for name, given in columns.items()
-        }
+        own = {str(name): checked_column(str(name), given, self.n_objects) for name, given in columns.items()}
         return self._carrying({**self.columns, **own})
 
     def without_columns(self) -> Measurements:
@@ -392,128 +384,3 @@ class Measurements:
         gaps = f", {missing} missing" if missing else ""
         beside = f", beside them {', '.join(self.columns)}" if self.columns else ""
         return f"Measurements({n} objects x {m} points{gaps}, {errors}{beside})"
-
-
-def _checked_column(name: str, given: Any, n: int) -> Column:
-    """Values and sigma (n,) of a column, as they are kept: both say where it is missing."""
-    values, sigma = given if isinstance(given, tuple) and len(given) == 2 else (given, 0.0)
-    found = np.asarray(values, dtype=np.float64)
-    if found.shape != (n,):
-        raise ValueError(
-            f"column {name!r} must have one value for each of the {n} objects, shape ({n},): got {found.shape}."
-        )
-    spread = np.asarray(0.0 if sigma is None else sigma, dtype=np.float64)
-    if spread.shape not in ((), (n,)):
-        raise ValueError(
-            f"the sigma of column {name!r} must be a number or one for each object, shape ({n},): got {spread.shape}."
-        )
-    spread = np.broadcast_to(spread, (n,))
-    missing = ~np.isfinite(found) | ~np.isfinite(spread)
-    bad = ~missing & (spread < 0)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"the sigma of column {name!r} must be >= 0: got {spread[row]} at object {row}. It is one standard deviation; "
-            "NaN says that the value is missing."
-        )
-    return Column(np.where(missing, np.nan, found), np.where(missing, np.inf, spread))
-
-
-def concatenate(parts: Sequence[Measurements]) -> Measurements:
-    """Put the objects of several `Measurements` with the same points one after the other.
-
-    Objects with points of their own (`own_points`) may be padded to different lengths: the short ones are padded further.
-
-    Examples
-    --------
-    >>> from badac import Measurements
-    >>> from badac.data import concatenate
-    >>> concatenate([Measurements([[1.0, 2.0]], 0.1), Measurements([[3.0, 4.0]], 0.2)])
-    Measurements(2 objects x 2 points, with sigma)
-    """
-    first = parts[0]
-    if all(part.own_points for part in parts):
-        parts = _padded_alike(parts)
-    for number, part in enumerate(parts):
-        if part.n_points != parts[0].n_points:
-            raise ValueError(
-                f"all parts must have the same points: part {number} has {part.n_points}, part 0 has {first.n_points}."
-            )
-        same = part.has_errors == first.has_errors and part.counted == first.counted
-        if not same or (part.covariance is None) != (first.covariance is None):
-            raise ValueError(
-                f"all parts must have the same kind of errors: part {number} differs from part 0."
-            )
-        for name in ("at", "band"):
-            if (getattr(part, name) is None) != (getattr(first, name) is None):
-                meaning = "coordinates `at`" if name == "at" else "numbers of bands, `band`"
-                raise ValueError(
-                    f"all parts must have {meaning}, or none: part {number} differs from part 0."
-                )
-        if set(part.columns) != set(first.columns):
-            raise ValueError(
-                f"all parts must have the same columns beside their points: part {number} has "
-                f"{', '.join(part.columns) or 'none'}, part 0 has {', '.join(first.columns) or 'none'}. Use with_columns."
-            )
-    counts = [part.n_objects for part in parts]
-    joined = Measurements._trusted(
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.sigma for part in parts]),
-        _join([part.covariance for part in parts], counts, shared_ndim=2),
-        _join([part.at for part in parts], counts, shared_ndim=1),
-        first.has_errors,
-        _join([part.band for part in parts], counts, shared_ndim=1),
-        first.counted,
-    )
-    if not first.columns:
-        return joined
-    own = [part.columns for part in parts]
-    return joined._carrying(
-        {
-            name: Column(
-                *(np.concatenate(pieces) for pieces in zip(*(each[name] for each in own), strict=True))
-            )
-            for name in first.columns
-        }
-    )
-
-
-def _padded_alike(parts: Sequence[Measurements]) -> list[Measurements]:
-    """Pad with missing points up to the longest part; a covariance cannot be padded."""
-    longest = max(part.n_points for part in parts)
-    out = []
-    for part in parts:
-        extra = ((0, 0), (0, longest - part.n_points))
-        if extra[1][1] == 0 or part.covariance is not None:
-            out.append(part)
-            continue
-        band = part.band
-        if band is not None:
-            band = np.pad(np.broadcast_to(band, part.shape), extra, constant_values=-1)
-        assert part.at is not None
-        out.append(
-            Measurements._trusted(
-                np.pad(part.values, extra, constant_values=np.nan),
-                np.pad(part.sigma, extra, constant_values=np.inf),
-                None,
-                np.pad(part.at, extra, constant_values=np.nan),
-                part.has_errors,
-                band,
-                part.counted,
-            )._carrying(part.columns)
-        )
-    return out
-
-
-def _join(arrays: Sequence[Any], counts: Sequence[int], shared_ndim: int) -> Any:
-    """Keep what is shared by all parts shared; otherwise one entry per object."""
-    present = [array for array in arrays if array is not None]
-    if not present:
-        return None
-    if all(array.ndim == shared_ndim and np.array_equal(array, present[0]) for array in present):
-        return present[0]
-    full = [
-        array if array.ndim > shared_ndim else np.broadcast_to(array, (count, *array.shape))
-        for array, count in zip(present, counts, strict=True)
-    ]
-    return np.concatenate(full)

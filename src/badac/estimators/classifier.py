@@ -24,9 +24,11 @@ from badac.calibration.pvalues import LeftOut
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.calibration.two_groups import TwoGroups
 from badac.classes import ClassModel, ClassReport, TrainingScales
-from badac.comparison import Comparison, ListWarning, compare
+from badac.comparison import Comparison, ListWarning
+from badac.comparison.compare import compare
 from badac.data.beside import ColumnsBeside
-from badac.data.measurements import Measurements, concatenate
+from badac.data.concatenation import concatenate
+from badac.data.measurements import Measurements
 from badac.data.reach import beyond, said_of_beyond, times_of
 from badac.data.rows import is_numbered
 from badac.data.units import in_units

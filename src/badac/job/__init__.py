@@ -10,8 +10,9 @@ runs on a file larger than memory or on many machines. The command line (`badac 
 from badac.data import Layout
 from badac.job.batches import batches, rows_in
 from badac.job.folder import output_folder
+from badac.job.found import Found
 from badac.job.learning import Settings, learn
-from badac.job.ranking import Found, RankOptions, merge, rank_file, score_batch
+from badac.job.ranking import RankOptions, merge, rank_file, score_batch
 from badac.job.record import Record
 from badac.job.report import report_page, write_results
 from badac.job.table_options import TableOptions

@@ -16,7 +16,7 @@ import numpy as np
 from badac.data.positions import Positions, find_positions, sky_links
 from badac.explain import Explanation
 from badac.job.explaining import period_of
-from badac.job.ranking import Found, write_ranking
+from badac.job.found import Found, write_ranking
 from badac.job.record import NoiseFound, Record, versions
 from badac.job.story import Story
 from badac.plots import (

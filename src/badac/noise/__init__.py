@@ -6,6 +6,7 @@ from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
 from badac.noise.kinds import ANY_NOISE, LATENT_NOISE, NoiseKind, kind_of
 from badac.noise.marginal import Marginal, correlated_grid
+from badac.noise.matches import log_mixture
 from badac.noise.model import (
     LearnableNoise,
     LinkedNoise,
@@ -14,7 +15,6 @@ from badac.noise.model import (
     PerClassNoise,
     ScaleMixture,
     is_open,
-    log_mixture,
     needs_sigma,
     noise_of_class,
 )

@@ -22,7 +22,8 @@ from scipy.linalg import solve_triangular
 from badac._kernels import Pairs, pair_log_match, pair_logsumexp
 from badac.data.measurements import Measurements
 from badac.noise.known_truth import matches_of_each
-from badac.noise.model import FloatArray, IntArray, mixture_of_matches
+from badac.noise.matches import mixture_of_matches
+from badac.noise.model import FloatArray, IntArray
 from badac.registry import registered
 
 _LOG_2PI = float(np.log(2.0 * np.pi))

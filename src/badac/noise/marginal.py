@@ -18,7 +18,8 @@ from badac.data.measurements import Measurements
 from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
 from badac.noise.known_truth import log_likelihood
-from badac.noise.model import FloatArray, IntArray, Noise, log_mixture
+from badac.noise.matches import log_mixture
+from badac.noise.model import FloatArray, IntArray, Noise
 from badac.registry import registered
 
 

@@ -25,7 +25,8 @@ from scipy.stats import t as student_t
 from badac.data.measurements import Measurements
 from badac.noise.gaussian import check_not_both_exact
 from badac.noise.known_truth import sum_around_truth
-from badac.noise.model import FloatArray, Residuals, sum_over_points
+from badac.noise.matches import sum_over_points
+from badac.noise.model import FloatArray, Residuals
 from badac.noise.widths import check_sigma_only, log_density
 from badac.registry import registered
 

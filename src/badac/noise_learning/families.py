@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from badac.classes.model import FloatArray
 from badac.classes.population.rank import choose_rank
-from badac.data.measurements import Measurements, concatenate
+from badac.data.concatenation import concatenate
+from badac.data.measurements import Measurements
 from badac.noise import AutoNoise, Gaussian, Noise, is_open
 from badac.noise.model import AddedCovariance, OpenFamily
 from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise, orthonormal_polynomials

@@ -42,7 +42,8 @@ from badac.calibration.stacking.weights import Stacking, learn_stacking, log_los
 from badac.classes.model import ClassModel
 from badac.classes.population.population import Population
 from badac.data.added_noise import add_noise
-from badac.data.measurements import Measurements, concatenate
+from badac.data.concatenation import concatenate
+from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
 from badac.noise.kinds import NoiseKind, kind_of
 from badac.noise.model import PerClassNoise

@@ -28,7 +28,8 @@ from badac._kernels.trees import Growth, Nodes
 from badac.calibration.coarsening import FloatArray, IntArray
 from badac.classes.population.population import Population
 from badac.data.added_noise import add_noise
-from badac.data.measurements import Measurements, concatenate
+from badac.data.concatenation import concatenate
+from badac.data.measurements import Measurements
 from badac.registry import registered
 from badac.training import TrainingScales, TrainingSet
 

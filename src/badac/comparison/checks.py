@@ -1,0 +1,168 @@
+"""What is asked of new objects beside the training's: one check each, and the differences that it finds.
+
+The check of error bars is told the factor that `badac.comparison.common_cause` has found; the others find theirs themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.calibration.pvalues import noise_level
+from badac.calibration.unusual_gaps import missing_share
+from badac.comparison.common_cause import SURE, Change
+from badac.comparison.difference import MOST_STRANGE, ROUNDED, Difference
+from badac.comparison.turns import MOST, some_of
+from badac.data.measurements import Measurements
+from badac.judge import FittedModel, Judgement
+
+FloatArray = npt.NDArray[np.float64]
+
+FEWEST = 20
+"""Objects: of fewer on either side nothing is compared."""
+# Below these nothing is said: they change p-values by less than a pool of a few hundred leaves open.
+_OUTSIDE, _ERROR_FACTOR, _SHIFT, _SPREAD, _GAPS = 0.05, 1.15, 0.35, 1.5, 0.1
+_BULK, _BULK_SHIFT, _LEAST_KNOWN = 0.2, 0.05, 0.5
+# Of the objects that were compared: a column with fewer different values is rounded, where the training's is not.
+_FEW_DIFFERENT, _MANY_DIFFERENT = 0.1, 0.5
+
+
+def noise_levels(model: FittedModel, known: Measurements, objects: Measurements) -> Iterator[Difference]:
+    old, new = noise_level(known, model.scales), noise_level(objects, model.scales)
+    low, high = np.quantile(old, [0.005, 0.995]) + np.log([0.8, 1.25])
+    outside = float(((new < low) | (new > high)).mean())
+    if outside > _OUTSIDE:
+        ratio = float(np.exp(np.median(new) - np.median(old)))
+        kind = "noisier" if ratio >= 1 else "quieter"
+        words = (
+            f"{outside:.0%} of the new objects have noise levels that training objects do not have (typically {ratio:.2g} "
+            f"times theirs, {kind}): p-values there are those of the nearest noise. Add training objects of such noise."
+        )
+        yield Difference("noise levels", 0.01, outside, words, outside > 0.2)
+
+
+def error_bars(change: Change) -> Iterator[Difference]:
+    scale = change.size
+    if change.sure < SURE or abs(np.log(scale)) < np.log(_ERROR_FACTOR):
+        return
+    kind = "small" if scale > 1 else "large"
+    words = (
+        f"the error bars of the new objects are too {kind} beside the training's: their bulk is most probable with {scale:.2f} "
+        f"times as large ones. Correct them, or take the factor from here: X_err={scale:.2f} * X_err."
+    )
+    yield Difference("error bars", 1.0, scale, words, True)
+
+
+def values(judged: Judgement, known: Measurements, called: Sequence[str]) -> Iterator[Difference]:
+    """Shift and spread of the columns within the predicted classes."""
+    model, objects, predicted = judged.model, judged.objects, judged.predicted
+    old = Judgement(model, some_of(known, MOST), judged.n_threads)
+    rounded = list(_rounding(old.objects, objects, called))
+    if rounded:
+        # Medians and scatter of a few different values say nothing more.
+        yield from rounded
+        return
+    worst_shift, worst_spread = (0.0, 0), (1.0, 0)
+    for number in range(len(model.classes)):
+        before = old.objects.values[old.predicted == number]
+        after = objects.values[predicted == number]
+        for column in range(before.shape[1]):
+            first, second = (part[:, column][~np.isnan(part[:, column])] for part in (before, after))
+            if min(first.size, second.size) < FEWEST:
+                continue
+            # As wide as the training's with the noise of the new objects in place of its own.
+            own = max(_mad(first) ** 2 - _noise(old.objects, column), 0.0)
+            spread = np.sqrt(own + _noise(objects, column)) or model.scales.scale[column]
+            shift = float(np.median(second) - np.median(first)) / spread
+            ratio = max(_mad(second), 1e-300) / spread
+            error = 1.2533 * np.sqrt(1.0 / first.size + 1.0 / second.size)
+            if abs(shift) > max(abs(worst_shift[0]), _SHIFT, SURE * error):
+                worst_shift = shift, column
+            # A column that scatters less than its noise says, as one that spectra are normalised at, tells nothing of a scale.
+            told = _mad(first) ** 2 > 0.25 * _noise(old.objects, column)
+            if told and abs(np.log(ratio)) > max(abs(np.log(worst_spread[0])), np.log(_SPREAD), SURE * error):
+                worst_spread = ratio, column
+    if worst_shift[0]:
+        words = (
+            f"the values of the new objects are shifted: {called[worst_shift[1]]} by {worst_shift[0]:+.2g} times the spread "
+            "within a class. Bring them to the training's zero point and units, or fit with nuisance={'offset': ...}."
+        )
+        yield Difference("values", 0.0, worst_shift[0], words, True, worst_shift[1])
+    if worst_spread[0] != 1.0:
+        words = (
+            f"the values of the new objects scatter {worst_spread[0]:.2g} times as much within a class as the training's "
+            f"({called[worst_spread[1]]}). Bring them to the training's units, or fit with nuisance={{'gain': ...}}."
+        )
+        yield Difference("values", 1.0, worst_spread[0], words, True, worst_spread[1])
+
+
+def _rounding(known: Measurements, objects: Measurements, called: Sequence[str]) -> Iterator[Difference]:
+    """Columns that hold hardly any different values, where the training's do."""
+    for column, name in enumerate(called):
+        shares = []
+        for part in (known, objects):
+            values = part.values[part.observed[:, column], column]
+            shares.append(len(np.unique(values)) / max(len(values), 1) if len(values) >= FEWEST else np.nan)
+        if shares[0] > _MANY_DIFFERENT and shares[1] < _FEW_DIFFERENT:
+            values = np.unique(objects.values[objects.observed[:, column], column])
+            words = (
+                f"the values of the new objects are rounded, the training's are not: {name} takes {len(values)} different "
+                f"values in {len(objects):,} objects. Give them as they were measured, or with error bars that hold the "
+                "rounding (0.29 of a step)."
+            )
+            yield Difference(ROUNDED, shares[0], shares[1], words, True)
+            return
+
+
+def gaps(known: Measurements, objects: Measurements, called: Sequence[str]) -> Iterator[Difference]:
+    old, new = missing_share(known.observed), missing_share(objects.observed)
+    error = np.sqrt(0.25 * (1.0 / len(known) + 1.0 / len(objects)))
+    column = int(np.argmax(np.abs(new - old)))
+    if abs(new[column] - old[column]) > max(_GAPS, SURE * error):
+        words = (
+            f"{called[column]} is missing in {new[column]:.0%} of the new objects and in {old[column]:.0%} of the training's. "
+            "P-values compare with training objects without it; the class itself may be less sure."
+        )
+        yield Difference("gaps", float(old[column]), float(new[column]), words, False)
+
+
+def bulk(pvalue: FloatArray, known_share: float, n_known: int) -> Iterator[Difference]:
+    if known_share < _LEAST_KNOWN:
+        words = (
+            f"only {known_share:.0%} of the new objects look like known ones: most are strange, so what is common to all of "
+            "them (calibration, units, another population) may be what is strange."
+        )
+        yield Difference(MOST_STRANGE, 1.0, known_share, words, True)
+        return
+    bulk = pvalue[pvalue > _BULK]
+    expected = 0.5 * (1.0 + _BULK)
+    if bulk.size < FEWEST:
+        return
+    mean = float(bulk.mean())
+    # The spread of a uniform number between 0.2 and 1; both the new and the left-out objects are a sample.
+    error = (1.0 - _BULK) / np.sqrt(12.0) * np.sqrt(1.0 / bulk.size + 1.0 / max(n_known, 1))
+    if abs(mean - expected) > max(_BULK_SHIFT, SURE * error):
+        kind = "stranger" if mean < expected else "less strange"
+        words = (
+            f"the bulk of the new objects is {kind} than the training's: p-values above {_BULK:g} average {mean:.2f}, not "
+            f"{expected:.2f}."
+        )
+        stranger = mean < expected
+        more = (
+            " A small p-value means less than it says."
+            if stranger
+            else " A list is shorter than it could be."
+        )
+        yield Difference("p-values", expected, mean, words + more, stranger)
+
+
+def _noise(objects: Measurements, column: int) -> float:
+    """Typical variance of the noise of a column."""
+    sigma = objects.sigma[objects.observed[:, column], column]
+    return float(np.median(sigma)) ** 2 if sigma.size else 0.0
+
+
+def _mad(values: FloatArray) -> float:
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
