@@ -36,6 +36,7 @@ from badac.diagnostics import Diagnosis, diagnose
 from badac.estimators.batches import without_batches
 from badac.estimators.choices import choose_units, generator, is_left_open
 from badac.estimators.cross_fitting import leave_out
+from badac.estimators.description import describe
 from badac.estimators.exposure import with_exposure
 from badac.estimators.fitting import Recipe, without_new_members
 from badac.estimators.validation import (
@@ -55,7 +56,6 @@ from badac.judge import FittedModel, Judgement
 from badac.looked_at import looked_at
 from badac.noise import Noise
 from badac.nuisance import Phases
-from badac.printing import text_table
 from badac.progress import spoken
 from badac.ranking import Ranking
 from badac.registry import registered
@@ -63,9 +63,6 @@ from badac.threads import n_threads
 from badac.verdicts import STANDARD, WITH_PVALUES, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
-
-# Letters: a longer line is not read.
-_LONG = 100
 
 
 class TrainingSupportWarning(UserWarning):
@@ -584,26 +581,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def describe(self) -> str:
         """Return what was learned: a table of the classes, the noise, the calibration, and what the score is."""
-        model, counts = (
-            self.fitted_,
-            dict(zip(*np.unique(self.training_label_, return_counts=True), strict=True)),
-        )
-        classes = {
-            "class": [str(label) for label in self.classes_.tolist()],
-            "members": [int(counts.get(label, 0)) for label in self.classes_],
-            "prior": np.exp(self.class_log_prior_).tolist(),
-            "model": [type(one).__name__.lower() for one in self.class_models_],
-        }
-        lines = [text_table(classes, most=50), f"Noise: {_short(self.noise_)}."]
-        if self.exposure_column_ is not None:
-            lines.append(f"Exposure: the column {self.exposure_column_!r}.")
-        lines += model.calibration.lines()
-        if self.anomaly_model_ is not None:
-            named = type(self.anomaly_model_).__name__.lower()
-            lines.append(
-                f"Anomaly: {named}, expected beforehand of {100 * self.anomaly_prior:g} % of new objects."
-            )
-        return "\n".join([*lines, f"Score: {self.score_meaning_}"])
+        return describe(self)
 
     def __str__(self) -> str:
         return f"{self!r}\n{self.describe()}" if hasattr(self, "classes_") else repr(self)
@@ -620,9 +598,3 @@ def _named(found: Verdicts, table: Any, rows: Any = slice(None)) -> Verdicts:
         return found
     named = found if is_numbered(table.ids) else found.having(object=table.ids[rows])
     return named.carrying({name: column[rows] for name, column in table.carried.items()})
-
-
-def _short(part: Any) -> str:
-    """A part as it prints, or its name where it holds whole arrays."""
-    text = repr(part)
-    return text if len(text) < _LONG and "array" not in text else type(part).__name__

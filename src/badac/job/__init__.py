@@ -14,7 +14,8 @@ from badac.job.found import Found
 from badac.job.learning import Settings, learn
 from badac.job.ranking import RankOptions, merge, rank_file, score_batch
 from badac.job.record import Record
-from badac.job.report import report_page, write_results
+from badac.job.report import report_page
+from badac.job.results import write_results
 from badac.job.table_options import TableOptions
 from badac.job.training import Training, read_training
 

@@ -6,9 +6,6 @@ page made in one go.
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +13,7 @@ import numpy as np
 from badac.data.positions import Positions, find_positions, sky_links
 from badac.explain import Explanation
 from badac.job.explaining import period_of
-from badac.job.found import Found, write_ranking
+from badac.job.found import Found
 from badac.job.record import NoiseFound, Record, versions
 from badac.job.story import Story
 from badac.plots import (
@@ -28,8 +25,6 @@ from badac.plots import (
     RankingDisplay,
 )
 from badac.plots.page import Page
-from badac.store import save
-from badac.writing import plain, write_whole
 
 _CHANCE = "On the dashed line, stated probabilities come true as often as they say."
 _MOST_ROWS = 30
@@ -69,66 +64,6 @@ def report_page(found: Found, *, file: str = "ranking.parquet") -> Page:
         _noise(page, record)
     _again(page, found, record)
     return page
-
-
-def write_results(
-    found: Found,
-    folder: Path,
-    form: str = "parquet",
-    *,
-    table: Path | None = None,
-    model: Path | None = None,
-) -> list[str]:
-    """Write the ranking, the report and the summary into a folder.
-
-    Parameters
-    ----------
-    found : Found
-    folder : path
-    form : str
-        Suffix of the ranking, such as "parquet".
-    table, model : path, optional
-        Where the objects and the model are: with both, ``badac explain FOLDER --rank 1`` needs nothing else. A model that has
-        no file yet is written into the folder.
-
-    Returns
-    -------
-    list of str
-        What is to be said about the files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from badac.job import RankOptions, Settings, learn, output_folder, rank_file, read_training, write_results
-    >>> rng = np.random.default_rng(0)
-    >>> g = np.repeat([17.0, 18.0], 20) + 0.1 * rng.standard_normal(40)
-    >>> table = pd.DataFrame({"g": g, "g_err": 0.1, "class": np.repeat(["a", "b"], 20)})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "stars.csv"
-    ...     table.to_csv(path, index=False)
-    ...     model = learn(read_training(path), Settings("template", folds=2, diagnose=False))
-    ...     found = rank_file(model, path, RankOptions(n_shown=1))
-    ...     with output_folder(Path(folder) / "results") as results:
-    ...         _ = write_results(found, results, "csv")
-    ...     sorted(one.name for one in (Path(folder) / "results").iterdir())
-    ['ranking.csv', 'report.html', 'summary.json']
-    """
-    file = f"ranking.{form}"
-    notes = write_ranking(found, folder / file)
-    write_whole(folder / "report.html", report_page(found, file=file).render())
-    summary = found.summary()
-    if table is not None:
-        if model is None:
-            model = folder / "model.badac"
-            save(found.model, model)
-        summary |= {
-            name: os.path.relpath(path, folder) for name, path in (("table", table), ("model", model))
-        }
-    write_whole(folder / "summary.json", json.dumps(plain(summary), indent=1, allow_nan=False))
-    return notes
 
 
 def headline(found: Found) -> str:

@@ -1,0 +1,39 @@
+"""What a fitted classifier has learned, in words and one table: what `describe` and `print` show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from badac.printing import text_table
+
+# Letters: a longer line is not read.
+_LONG = 100
+
+
+def describe(model: Any) -> str:
+    """Return a table of the classes, the noise, the calibration, and what the score is, of a fitted `BADACClassifier`."""
+    counts = dict(zip(*np.unique(model.training_label_, return_counts=True), strict=True))
+    classes = {
+        "class": [str(label) for label in model.classes_.tolist()],
+        "members": [int(counts.get(label, 0)) for label in model.classes_],
+        "prior": np.exp(model.class_log_prior_).tolist(),
+        "model": [type(one).__name__.lower() for one in model.class_models_],
+    }
+    lines = [text_table(classes, most=50), f"Noise: {_short(model.noise_)}."]
+    if model.exposure_column_ is not None:
+        lines.append(f"Exposure: the column {model.exposure_column_!r}.")
+    lines += model.fitted_.calibration.lines()
+    if model.anomaly_model_ is not None:
+        named = type(model.anomaly_model_).__name__.lower()
+        lines.append(
+            f"Anomaly: {named}, expected beforehand of {100 * model.anomaly_prior:g} % of new objects."
+        )
+    return "\n".join([*lines, f"Score: {model.score_meaning_}"])
+
+
+def _short(part: Any) -> str:
+    """A part as it prints, or its name where it holds whole arrays."""
+    text = repr(part)
+    return text if len(text) < _LONG and "array" not in text else type(part).__name__
