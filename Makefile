@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 RECORD ?= 0
 export BADAC_RECORD := $(RECORD)
 
-.PHONY: wheel sdist benchmarks types demo reproduce test lint docs site unit install clean sanitize fuzz soak test-oldest test-latest plain coverage coverage-floor repository interoperability interoperability-lsdb interoperability-coniferest interoperability-polars interoperability-sklearn-next
+.PHONY: wheel sdist benchmarks types demo reproduce test lint docs site unit install clean sanitize fuzz soak test-oldest test-latest plain coverage-floor repository interoperability interoperability-lsdb interoperability-coniferest interoperability-polars interoperability-sklearn-next
 
 install: $(STAMP)
 
@@ -40,7 +40,10 @@ demo: $(STAMP)
 reproduce: $(STAMP)
 	$(BIN)/python -m reproduction $(ARGS)
 
-test: lint docs unit
+# The linters and the site side by side, then the tests, which take both processors by themselves.
+test: $(STAMP)
+	$(MAKE) -j 2 --output-sync=target lint docs
+	$(MAKE) unit
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -94,14 +97,18 @@ sdist:
 	build/sdist/bin/pip install --quiet build
 	build/sdist/bin/python -m build --sdist --outdir dist .
 
-# The wheel in an environment of its own, without compiler and sources.
+# The wheel in an environment of its own, without compiler and sources; and by the same run the lines and branches of the installed
+# package that the tests reach, which fails below the share that was measured (docs/project.md). In pieces (PIECE, TESTS) they add up, and
+# `make coverage-floor` says what they come to.
+wheel: export COVERAGE_FILE := $(CURDIR)/build/clean/runs/$(PIECE).coverage
 wheel: build/clean/installed
 	build/clean/bin/python -m benchmarks.project wheel $(DIST)/repaired/*.whl $(DIST)/*.tar.gz
-	$(call against-installed,build/clean,wheel)
+	$(call against-installed,build/clean,wheel,--cov=badac --cov-report=)
+	$(if $(filter whole,$(PIECE)),$(MAKE) coverage-floor)
 
 build/clean/installed: $(DIST)/made
 	rm -rf build/clean && $(PYTHON) -m venv --upgrade-deps build/clean
-	env -u CC -u CXX PATH="$(CURDIR)/build/clean/bin" build/clean/bin/pip install --quiet --only-binary :all: "$(newest-wheel)[test]"
+	env -u CC -u CXX PATH="$(CURDIR)/build/clean/bin" build/clean/bin/pip install --quiet --only-binary :all: "$(newest-wheel)[test]" coverage pytest-cov
 	@touch $@
 
 # The oldest packages that are promised (pyproject.toml, SPEC 0), and the newest, pre-releases too.
@@ -150,14 +157,6 @@ interoperability-sklearn-next: $(DIST)/made
 plain: $(STAMP)
 	$(BIN)/python -m pip install --quiet nanobind
 	for compiler in g++ clang++; do command -v $$compiler >/dev/null || { echo "No $$compiler on this system."; continue; }; $(BIN)/python tests/_kernels/plain.py $$compiler || exit 1; done
-
-# Lines and branches of the installed package that the tests run, and the share below which it fails (measured: docs/project.md). In pieces
-# (PIECE, TESTS) they add up, and `make coverage-floor` says what they come to.
-coverage: export COVERAGE_FILE := $(CURDIR)/build/clean/runs/$(PIECE).coverage
-coverage: build/clean/installed
-	build/clean/bin/pip install --quiet coverage pytest-cov
-	$(call against-installed,build/clean,coverage,--cov=badac --cov-report=)
-	$(if $(filter whole,$(PIECE)),$(MAKE) coverage-floor)
 
 coverage-floor: export COVERAGE_FILE := $(CURDIR)/build/clean/coverage
 coverage-floor:

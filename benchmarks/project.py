@@ -1,4 +1,4 @@
-"""What the targets of a release measured (`make wheel`, `test-oldest`, `coverage`, ...), kept and written into docs/project.md.
+"""What the targets of a release measured (`make wheel`, `test-oldest`, ...), kept and written into docs/project.md.
 
 python -m benchmarks.project wheel WHEEL SDIST       # size, and what an import costs the interpreter that runs this
 python -m benchmarks.project tests TARGET XML...     # tests that a target ran, from the reports of pytest (--junitxml)
