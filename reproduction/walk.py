@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -97,6 +98,9 @@ def _walks_of_the_estimator() -> dict[str, Walk]:
 
 
 def _walk_of_the_command() -> Walk:
+    # What others' packages do while they are imported is not followed, but every step of it would be looked at.
+    for name in ("astropy.table", "matplotlib.figure", "pandas", "pyarrow.parquet"):
+        import_module(name)
     from badac.cli.app import app
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as said:

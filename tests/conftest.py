@@ -66,6 +66,17 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def one_drawing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One drawing for every figure of a page, where figures are not what is held; a test marked `drawn` draws its own."""
+    if request.node.get_closest_marker("drawn") is None:
+        from badac.plots import page
+
+        monkeypatch.setattr(
+            page, "rendered", lambda figure, form: b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+        )
+
+
 @pytest.fixture(scope="session")
 def authors_sample() -> dict[str, np.ndarray]:
     """The sample that the paper's authors released; skipped, saying so, where it is absent."""

@@ -52,12 +52,12 @@ def test_a_kernel_density_class_is_one_file_and_keeps_the_laws(capsys: pytest.Ca
 
 # Small enough to be quick, large enough to have every class and batch.
 SIZES = {
-    "parametric": (24,),
-    "nuisance": (80,),
-    "batches": (150, 1),
-    "subclasses": (100,),
-    "stream": (250,),
-    "periodic_hypothesis": (50,),
+    "parametric": (16,),
+    "nuisance": (30,),
+    "batches": (100, 1),
+    "subclasses": (60,),
+    "stream": (150,),
+    "periodic_hypothesis": (30,),
 }
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 from badac import BADACClassifier, Measurements, _kernels
 from badac._kernels.spare_threads import at_least_spare, sparing
-from badac.threads import ahead, in_order, over_blocks
+from badac.threads import ahead, in_order, one_thread_in_blas, over_blocks
 
 
 def test_parts_come_in_order_made_on_another_thread() -> None:
@@ -47,6 +48,25 @@ def test_what_goes_wrong_is_raised_where_the_part_is_taken() -> None:
     assert next(found) == 1
     with pytest.raises(ValueError, match="row 7"):
         next(found)
+
+
+def test_matrix_products_take_one_thread_while_it_lasts_and_their_own_number_after() -> None:
+    libraries = ThreadpoolController().select(user_api="blas")
+
+    def number() -> set[int]:
+        return {library.num_threads for library in libraries.lib_controllers}
+
+    with libraries.limit(limits=2):
+        several = number()  # one, where BLAS was built without threads
+        with one_thread_in_blas():
+            assert number() == {1}
+            with one_thread_in_blas():
+                assert number() == {1}
+            assert number() == {1}
+        assert number() == several
+        with pytest.raises(ValueError, match="on the way"), one_thread_in_blas():
+            raise ValueError("on the way")
+        assert number() == several
 
 
 def test_threads_to_spare_are_used_by_whoever_asks_for_fewer() -> None:

@@ -88,14 +88,21 @@ def ahead(parts: Iterable[Part]) -> Iterator[Part]:
 
 @contextmanager
 def one_thread_in_blas() -> Iterator[None]:
-    """While it lasts, matrix products take one thread: in small blocks BLAS's own threads wait longer than they work."""
-    with _controller().limit(limits=1, user_api="blas"):
+    """While it lasts, matrix products take one thread: in small blocks BLAS's own threads wait longer than they work.
+
+    Where it takes one already (an outer block, or the environment says so) nothing is asked of it again: a fit comes here
+    some hundred times.
+    """
+    if all(library.num_threads == 1 for library in _blas().lib_controllers):
+        yield
+        return
+    with _blas().limit(limits=1):
         yield
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
 
 
 def over_blocks(work: Callable[[Part, int], None], blocks: Iterable[Part], n_threads: int) -> None:

@@ -21,6 +21,7 @@ from badac.data.files import read_frame
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "data"))
 from conventions import FILES, LONGS, STYLES, VECTORS, Style, spectra, wide_columns, write
 
+pytestmark = pytest.mark.usefixtures("one_drawing")
 RUN = CliRunner()
 QUICK = ["--class-model", "template", "--folds", "0", "--no-diagnose", "-j", "1"]
 N = 24

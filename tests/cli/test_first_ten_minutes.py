@@ -16,6 +16,7 @@ from badac.cli.app import app
 from badac.data import Measurements
 from badac.job.simulated import to_frame
 
+pytestmark = pytest.mark.usefixtures("one_drawing")
 RUN = CliRunner()
 QUICK = ["--class-model", "template", "--folds", "2", "--no-diagnose", "-j", "1"]
 RANK = ["rank", "--show", "1", "-j", "1"]
@@ -62,6 +63,7 @@ def left(folder):
 # -- what works ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.drawn
 def test_two_files_are_enough(tables, tmp_path):
     done = RUN.invoke(
         app, [*RANK, str(tables / "train.csv"), str(tables / "new.csv"), "-o", str(tmp_path / "out"), *QUICK]

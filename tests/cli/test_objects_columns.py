@@ -18,6 +18,7 @@ from badac.job import Record, TableOptions
 from badac.job.batches import batches
 from badac.job.record import layout_of
 
+pytestmark = pytest.mark.usefixtures("one_drawing")
 RUN = CliRunner()
 QUICK = ["--class-model", "gp", "--folds", "0", "--no-diagnose", "-j", "1", "-q"]
 POINTS = 6

@@ -25,6 +25,8 @@ from badac.job import (
 )
 from badac.job.report import headline
 
+pytestmark = pytest.mark.usefixtures("one_drawing")
+
 X = np.linspace(0.0, 1.0, 8)
 
 

@@ -32,6 +32,8 @@ from badac.job.ranking import strangest
 from badac.job.record import layout_of
 from badac.job.simulated import simulate, to_frame
 
+pytestmark = pytest.mark.usefixtures("one_drawing")
+
 
 def table(n, seed, points=5):
     rng = np.random.default_rng(seed)

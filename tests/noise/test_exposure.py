@@ -132,7 +132,7 @@ def test_an_exposure_is_used_or_refused() -> None:
 
 
 def test_exposures_beside_new_counts_and_in_a_column(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    counts, exposure, label = cells(40, seed=9)
+    counts, exposure, label = cells(24, seed=9)
     new, other, _ = cells(25, seed=10)
     model = BADACClassifier(noise="poisson", class_model="template", random_state=0)
     model.fit(counts, label, exposure=exposure)

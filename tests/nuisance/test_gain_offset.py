@@ -173,7 +173,7 @@ def test_spoiled_objects_are_told_apart_again(setting: str) -> None:
 
 @pytest.mark.slow
 def test_the_estimator_applies_ranks_and_stores_them(tmp_path: object) -> None:
-    data = curves("released", 200, 40, seed=2)
+    data = curves("released", 80, 20, seed=2)
     nuisance = [Calibration(0.1, 0.2), Shift(0.01, n_nodes=3)]
     keywords = {"class_model": "population", "random_state": 0}
     wrapped = BADACClassifier(nuisance=nuisance, **keywords).fit(data.train, data.train_label)

@@ -217,8 +217,8 @@ def _empty(folder: Path) -> Path:
 
 
 def test_the_run_survives_a_worker(trained: BADACClassifier, folder: Path) -> None:
-    for number in range(8):
-        frame_of(curves(150, seed=10 + number)[0]).to_parquet(folder / f"night-{number}.parquet", index=False)
+    for number in range(4):
+        frame_of(curves(80, seed=10 + number)[0]).to_parquet(folder / f"night-{number}.parquet", index=False)
     expected = rank_file(trained, one_file(folder))
     with (
         distributed.LocalCluster(
@@ -238,7 +238,7 @@ def test_the_run_survives_a_worker(trained: BADACClassifier, folder: Path) -> No
                 killed.extend(own.run(os.getpid).values())
                 os.kill(killed[0], signal.SIGKILL)
 
-        found = rank_files(trained, folder, folder.parent / "out", own, RankOptions(n_rows=30), done=kill)
+        found = rank_files(trained, folder, folder.parent / "out", own, RankOptions(n_rows=20), done=kill)
         assert killed and killed[0] not in own.run(os.getpid).values()
     same(found, expected)
 

@@ -17,6 +17,7 @@ from scipy.linalg import eigh
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
 from badac.latent.factor import Factor, drawn_together, with_prior_member
+from badac.threads import one_thread_in_blas
 from badac.training import FloatArray, TrainingScales
 
 _FOR_A_GUESS = 600  # members tell a variance to sqrt(2 / 600) = 6 %: enough for a weight
@@ -113,7 +114,8 @@ def leading_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, Fl
     """
     m = len(matrix)
     if m <= _FULL:
-        values, vectors = eigh(matrix, subset_by_index=[m - count, m - 1])
+        with one_thread_in_blas():
+            values, vectors = eigh(matrix, subset_by_index=[m - count, m - 1])
         return values[::-1], vectors[:, ::-1]
     block = np.random.default_rng(0).standard_normal((m, count + 10))
     for _ in range(10):

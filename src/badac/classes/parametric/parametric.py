@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -278,11 +279,18 @@ class Parametric:
         return found
 
 
+@lru_cache(maxsize=256)
+def _moments(distribution: Any) -> tuple[float, float]:
+    """Mean and standard deviation of a frozen distribution, which takes SciPy longer to say than a class to use them."""
+    return float(distribution.mean()), float(distribution.std())
+
+
 def quantile(distribution: Any, z: FloatArray) -> FloatArray:
     """Value of a frozen distribution at a standard normal number: accurate in both tails."""
     family = getattr(getattr(distribution, "dist", None), "name", "")
     if family == "norm":
-        return np.asarray(distribution.mean() + distribution.std() * z)
+        mean, deviation = _moments(distribution)
+        return np.asarray(mean + deviation * z)
     if family == "uniform":
         low, high = distribution.support()
         return np.asarray(low + (high - low) * ndtr(z))
