@@ -57,7 +57,7 @@ SIZES = {
     "batches": (100, 1),
     "subclasses": (60,),
     "stream": (150,),
-    "periodic_hypothesis": (30,),
+    "periodic_hypothesis": (50,),
 }
 
 
