@@ -1,5 +1,7 @@
 """Laws of units: whoever measures in other units gets the same answers, however large or small the numbers become."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,7 @@ def measured(values: np.ndarray, factor: float) -> Measurements:
     return Measurements(values * factor, 0.3 * factor)
 
 
+@cache
 def answers(factor: float, **settings: object) -> tuple[np.ndarray, ...]:
     values, label = curves(0)
     objects, new = measured(values, factor), measured(curves(1)[0], factor)
