@@ -111,10 +111,14 @@ build/clean/installed: $(DIST)/made
 	env -u CC -u CXX PATH="$(CURDIR)/build/clean/bin" build/clean/bin/pip install --quiet --only-binary :all: "$(newest-wheel)[test]" coverage pytest-cov
 	@touch $@
 
+# Deprecations of other packages are seen and told, and only what breaks fails: an old package may use what a newer one beside it
+# deprecates, and tomorrow's deprecate what today's still have.
+TOLD := -W "default::DeprecationWarning" -W "default::FutureWarning" -W "default::PendingDeprecationWarning"
+
 # The oldest packages that are promised (pyproject.toml, SPEC 0), and the newest, pre-releases too.
 test-oldest: build/oldest/installed
 	build/oldest/bin/pip list --format freeze | grep -iE "$$(sed 's/==.*//' build/oldest/constraints.txt | paste -sd '|' | sed 's/^/^(/; s/$$/)==/')"
-	$(call against-installed,build/oldest,test-oldest)
+	$(call against-installed,build/oldest,test-oldest,$(TOLD))
 
 build/oldest/installed: $(DIST)/made tests/floors.py
 	rm -rf build/oldest && $(PYTHON) -m venv --upgrade-deps build/oldest
@@ -122,10 +126,9 @@ build/oldest/installed: $(DIST)/made tests/floors.py
 	build/oldest/bin/pip install --quiet --constraint build/oldest/constraints.txt "$(newest-wheel)[test]"
 	@touch $@
 
-# Deprecations of tomorrow's packages are seen and told, and only what breaks fails.
 test-latest: build/latest/installed
 	build/latest/bin/pip list --format freeze | grep -iE "^(numpy|scipy|scikit-learn|pandas|pyarrow|astropy|narwhals|matplotlib|dask|polars|xarray)=="
-	$(call against-installed,build/latest,test-latest,-W "default::DeprecationWarning" -W "default::FutureWarning" -W "default::PendingDeprecationWarning")
+	$(call against-installed,build/latest,test-latest,$(TOLD))
 
 build/latest/installed: $(DIST)/made
 	rm -rf build/latest && $(PYTHON) -m venv --upgrade-deps build/latest

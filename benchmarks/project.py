@@ -38,7 +38,7 @@ HEADS = {
     "wheel": "| wheel | MB | core, MB | sdist, MB | "
     + " | ".join(f"`{code}`, CPU s" for code in IMPORTS)
     + " |",
-    "tests": "| target | Python | packages | passed | skipped | failed | minutes of tests |",
+    "tests": "| target | Python | packages | passed | skipped | failed | minutes |",
     "step": "| step | minutes |",
     "coverage": "| package | share of lines and branches | floor |",
 }

@@ -41,6 +41,9 @@ autosummary_imported_members = True
 autodoc_typehints = "none"  # numpydoc says the types, with their shapes
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
+toc_object_entries_show_parents = (
+    "hide"  # `fit` beside the page of a class, where its whole name would be cut off
+)
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 

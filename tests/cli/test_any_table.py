@@ -226,7 +226,7 @@ def test_tables_that_cannot_be_meant_are_refused(place: Path, tmp_path: Path) ->
         ),
         (
             {"u": [{"value": 1.0, "error": 0.1}] * N},
-            "t.parquet: Column 'u' must hold numbers: got a nested record with value",
+            "t.parquet: Column 'u' must hold numbers: got a nested record with error, value",
         ),
         (
             {"kind": [0.5, 1.5] * (N // 2)},

@@ -385,12 +385,12 @@ def test_no_permission_to_write_is_found_out_before_the_work(tables, model, tmp_
 
 
 def test_a_full_disk_leaves_nothing(tables, model, tmp_path, monkeypatch):
-    from badac.job import report
+    from badac.job import results
 
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report, "write_whole", full)
+    monkeypatch.setattr(results, "write_whole", full)
     done = RUN.invoke(
         app, [*RANK, str(model), str(tables / "new.csv"), "-o", str(tmp_path / "out"), "-j", "1"]
     )
@@ -447,7 +447,7 @@ def test_ctrl_c_half_way_leaves_nothing(tables, model, tmp_path):
 
 
 def test_an_interruption_while_writing_leaves_the_old_results(tables, model, tmp_path, monkeypatch):
-    from badac.job import report
+    from badac.job import results
 
     command = [*RANK, str(model), str(tables / "new.csv"), "-o", str(tmp_path / "out"), "-j", "1"]
     assert RUN.invoke(app, command).exit_code == 0
@@ -456,7 +456,7 @@ def test_an_interruption_while_writing_leaves_the_old_results(tables, model, tmp
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(report, "write_whole", interrupted)
+    monkeypatch.setattr(results, "write_whole", interrupted)
     done = RUN.invoke(app, [*command, "--overwrite"])
     assert done.exit_code == 130
     assert left(tmp_path) == ["out"]

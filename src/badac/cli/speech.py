@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from threading import Timer
@@ -185,7 +185,9 @@ def counting(words: str, total: int, unit: str) -> Iterator[Callable[[int], None
 
     start = perf_counter()
     quiet = nullcontext() if to_stderr().is_terminal else waiting(words)
-    with bar, quiet:
+    # Older versions of rich end even a bar that is not shown with an empty line.
+    shown: AbstractContextManager[object] = nullcontext() if bar.disable else bar
+    with shown, quiet:
         yield advance
     seconds = perf_counter() - start
     if seconds >= LONG and not _QUIET.get():

@@ -200,9 +200,10 @@ def numbers(column: Any, name: str) -> FloatArray:
         row, cell, others = where
         limit = isinstance(cell, str) and cell.lstrip()[:1] in "<>≤≥"
         if isinstance(cell, dict):
+            fields = ", ".join(sorted(map(str, cell)))
             raise ValueError(
-                f"Column {name!r} must hold numbers: got a nested record with {', '.join(map(str, cell))} in row {row}. Make "
-                "its fields columns of their own, or drop it."
+                f"Column {name!r} must hold numbers: got a nested record with {fields} in row {row}. Make its fields columns "
+                "of their own, or drop it."
             ) from error
         if isinstance(cell, list | tuple | np.ndarray):
             raise ValueError(
