@@ -24,6 +24,7 @@ def check_file(path: Path, what: str, *, overwrite: bool) -> None:
     """Find out before the work, not after it, that a file could not be written, or would replace another."""
     if path.is_dir():
         raise ValueError(f"{path} is a folder: {what} is a file. Give its name too, with --output.")
+    _refuse_special(path)
     above = path.absolute().parent
     if not above.is_dir():
         raise ValueError(
@@ -39,6 +40,12 @@ def check_file(path: Path, what: str, *, overwrite: bool) -> None:
     remove_dead(real.parent, glob.escape(real.name))
 
 
+def _refuse_special(path: Path) -> None:
+    """A file in the place of /dev/null would end more than this run."""
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no file but a folder, a device or a pipe. Give another name.")
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write that is never seen half-written: it has another name until all of it is on the disk.
@@ -47,9 +54,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     written.
     """
     path = Path(os.path.realpath(path))
+    _refuse_special(path)
     temporary = path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
-        with temporary.open("xb") as file:
+        with named_in_errors(path), temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -58,6 +66,17 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.absolute().parent)
+
+
+@contextmanager
+def named_in_errors(path: Path) -> Iterator[None]:
+    """Let an error of writing inside say where: those of a full disk do not by themselves."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -212,3 +212,67 @@ def test_new_objects_without_a_usable_error_are_refused(tmp_path: Path) -> None:
         rank_file(model, path, RankOptions(n_shown=2))
     new.loc[3, "y0_err"] = 0.3
     assert rank_file(model, _over(new, "parquet", tmp_path), RankOptions(n_shown=2)).n_objects == 24
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_of_text_alone(kind: str, tmp_path: Path) -> None:
+    """Thousands apart: every cell is at fault, and the first is named."""
+    bad = table()
+    bad["y1"] = [f"{1000.0 * row:,.1f}" for row in range(1, 25)]
+    path = written(bad, kind, tmp_path)
+    with pytest.raises(
+        ValueError,
+        match=rf"{path.name}: Column 'y1' must hold numbers: got '1,000.0' in row 0 \(and 23 more\)\. Write numbers without "
+        "marks between thousands",
+    ):
+        read_training(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_underscore_makes_no_number(kind: str, tmp_path: Path) -> None:
+    """Python would take 1_7 for 17."""
+    bad = table()
+    bad["y1"] = bad["y1"].map(str)
+    bad.loc[5, "y1"] = "1_7"
+    path = written(bad, kind, tmp_path)
+    with pytest.raises(ValueError, match=rf"{path.name}: Column 'y1' must hold numbers: got '1_7' in row 5"):
+        read_training(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_text_that_ends_in_the_middle_of_a_row(kind: str, tmp_path: Path) -> None:
+    path = written(table(), kind, tmp_path)
+    whole = path.read_text()
+    path.write_text(whole.rstrip("\n"))
+    assert len(read_frame(path)) == 24  # many programs write no last end of the line
+    last = whole.rstrip("\n").splitlines()[-1]
+    path.write_text(whole.rstrip("\n")[: -len(last) + 8])
+    with pytest.raises(
+        ValueError, match=rf"{path.name} ends in the middle of its last row, 'o23.*: 2 of 6 columns"
+    ):
+        read_frame(path)
+    path.write_text(whole.rstrip("\n")[: -len(last) + 8] + "\n")  # a short row is one with empty cells
+    assert read_frame(path)["y1"].isna().sum() == 1
+
+
+def test_bytes_that_are_no_text_are_named_by_their_line(tmp_path: Path) -> None:
+    path = written(pd.concat([table()] * 200, ignore_index=True), "csv", tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[4000] = lines[4000].replace(b"o", b"\xff", 1)  # far behind what the encoding is told from
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(ValueError, match=r"t.csv: line 4001 holds letters that are not utf-8"):
+        read_frame(path)
+    lines[7] = lines[7].replace(b"o", b"\x00", 1)
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(
+        ValueError, match=r"t.csv is no table of text: it holds zero bytes, the first in line 8"
+    ):
+        read_frame(path)
+
+
+def test_objects_without_a_name_are_named_by_their_row(tmp_path: Path) -> None:
+    bad = table()
+    bad.loc[[3, 5], "object"] = None
+    notes = " ".join(read_training(written(bad, "csv", tmp_path)).notes)
+    assert "2 objects have no name (row 3, row 5)" in notes
+    assert "more than once" not in notes

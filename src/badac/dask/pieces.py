@@ -19,6 +19,7 @@ from badac.data.arrow_tables import ArrowColumns, is_plain
 from badac.data.files import TableFileError, kind_of, needs
 from badac.data.reading import error_columns
 from badac.data.rows import is_numbered
+from badac.data.whole_numbers import arrow_frame
 from badac.job.batches import batches
 from badac.partition import BadRows, Columns, is_numeric, why_bad
 from badac.writing import clause
@@ -72,7 +73,7 @@ class Piece:
                         yield None, _numbered(found, range(start, start + batch.num_rows))
                         start += batch.num_rows
                         continue
-                frame = batch.to_pandas()
+                frame = arrow_frame(batch)
                 # A range is a numbering; any other index would be a column to carry along.
                 frame.index = range(start, start + len(frame))
                 start += len(frame)

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from badac.data.whole_numbers import arrow_frame
+
 
 @dataclass(frozen=True, eq=False)
 class ArrowColumns:
@@ -33,11 +35,10 @@ class ArrowColumns:
 
     @classmethod
     def of(cls, batch: Any, units: Mapping[str, str]) -> Any:
-        """Return the columns of a batch, or a DataFrame of it where a cell of text is empty."""
-        texts = [column for column in batch.columns if _is_text(column.type)]
-        if not any(column.null_count for column in texts):
+        """Return the columns of a batch, or a DataFrame of it where a cell of text or of whole numbers is empty."""
+        if not any(column.null_count for column in batch.columns if _has_no_gap(column.type)):
             return cls(batch, {"units": dict(units)})
-        frame = batch.to_pandas()
+        frame = arrow_frame(batch)
         frame.attrs["units"] = dict(units)
         return frame
 
@@ -85,6 +86,13 @@ def is_plain(schema: Any) -> bool:
         kinds.is_floating(one) or kinds.is_integer(one) or kinds.is_boolean(one) or _is_text(one)
         for one in schema.types
     )
+
+
+def _has_no_gap(kind: Any) -> bool:
+    """Whether NumPy has no empty cell of a type."""
+    import pyarrow
+
+    return _is_text(kind) or bool(pyarrow.types.is_integer(kind))
 
 
 def _is_text(kind: Any) -> bool:

@@ -8,6 +8,7 @@ An inverse variance of 0 is a missing value. Units of value and error are brough
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +24,8 @@ from badac.data.sentinels import find_sentinels, said_missing
 from badac.data.validation import BoolArray, FloatArray, as_real
 
 _CONVERTED = frozenset(KINDS) - {"sigma"}
+_GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,.' _\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?")
+"""1,234.5 and its like: thousands apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,14 +194,14 @@ def numbers(column: Any, name: str) -> FloatArray:
         plain = column
         if getattr(column.dtype, "na_value", None) is not None and hasattr(column, "to_numpy"):
             # pandas' own types have an empty cell that NumPy does not know.
-            plain = column.to_numpy(dtype=object, na_value=np.nan)
+            kind = np.float64 if column.dtype.kind in "iufb" else object
+            plain = column.to_numpy(dtype=kind, na_value=np.nan)
         return as_real(plain, f"column {name!r}")
     except (TypeError, ValueError) as error:
         where = _first_text(column)
         if where is None:
             raise ValueError(f"Column {name!r} must hold numbers: {str(error).split(': ', 1)[-1]}") from error
         row, cell, others = where
-        limit = isinstance(cell, str) and cell.lstrip()[:1] in "<>≤≥"
         if isinstance(cell, dict):
             fields = ", ".join(sorted(map(str, cell)))
             raise ValueError(
@@ -213,11 +216,7 @@ def numbers(column: Any, name: str) -> FloatArray:
         raise ValueError(
             f"Column {name!r} must hold numbers: got {cell!r} in row {row}"
             + (f" (and {others} more)" if others else "")
-            + (
-                ". A limit is no measurement: empty such cells."
-                if limit
-                else ". Mend or empty such cells, or drop the column."
-            )
+            + f". {_remedy(cell)}"
         ) from error
 
 
@@ -229,10 +228,19 @@ def _first_text(column: Any) -> tuple[Any, Any, int] | None:
         rows = getattr(column, "index", range(len(cells)))
         return rows[nested[0]], cells[nested[0]], len(nested) - 1
     bad = [row for row, cell in enumerate(cells) if isinstance(cell, str) and not _is_number(cell)]
-    if not bad or len(bad) == len(cells):
+    if not bad:
         return None
     rows = getattr(column, "index", range(len(cells)))
     return rows[bad[0]], cells[bad[0]], len(bad) - 1
+
+
+def _remedy(cell: Any) -> str:
+    """What to do about a cell that is no number."""
+    if isinstance(cell, str) and cell.lstrip()[:1] in "<>≤≥":
+        return "A limit is no measurement: empty such cells."
+    if isinstance(cell, str) and _GROUPED.fullmatch(cell.strip()):
+        return "Write numbers without marks between thousands."
+    return "Mend or empty such cells, or drop the column."
 
 
 def _is_number(text: str) -> bool:
@@ -240,4 +248,4 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text  # Python would read 1_000

@@ -21,6 +21,7 @@ from badac.data.frames import as_frame, from_columns
 from badac.data.npz_files import read_arrays
 from badac.data.optional import needs
 from badac.data.text_files import OPENERS, TableFileError, read_text, split_errors
+from badac.data.whole_numbers import arrow_frame, record_frame, with_gaps
 from badac.writing import clause
 
 __all__ = ["SUFFIXES", "TableFileError", "kind_of", "needs", "read_batches", "read_frame"]
@@ -114,19 +115,23 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
         if kind == "csv":
             frame = next(read_text(path, text))
         elif kind == "parquet":
-            schema = needs("pyarrow.parquet", f"Reading {path}").read_schema(path)
+            parquet = needs("pyarrow.parquet", f"Reading {path}")
+            schema = parquet.read_schema(path)
             _refuse_twice(schema.names, path)
-            frame = pandas.read_parquet(path)
+            frame = with_gaps(
+                pandas.read_parquet(path),
+                dict(zip(schema.names, schema.types, strict=True)),
+                lambda name: parquet.ParquetFile(path).read(columns=[name]).column(0),
+            )
             frame.attrs["units"] = _parquet_units(schema)
         elif kind == "fits":
             frame = read_fits(path)
         elif kind == "npz":
             frame = _read_npz(path)
         elif kind == "json":
-            frame = _read_json(pandas, path)
+            frame = _read_json(path)
         elif kind == "feather":
-            needs("pyarrow", f"Reading {path}")
-            frame = pandas.read_feather(path)
+            frame = arrow_frame(needs("pyarrow.feather", f"Reading {path}").read_table(path))
         else:
             frame = _read_astropy(path, kind)
     except (ImportError, TableFileError):
@@ -181,7 +186,7 @@ def read_batches(
                 if direct:
                     yield ArrowColumns.of(batch, units)
                     continue
-                frame = batch.to_pandas()
+                frame = arrow_frame(batch)
                 frame.attrs["units"] = units
                 yield frame
         elif kind == "csv":
@@ -206,7 +211,7 @@ def _check_there(path: str | os.PathLike[str]) -> None:
         raise FileNotFoundError(f"{path} does not exist (looked in {Path.cwd()}).")
 
 
-def _read_json(pandas: Any, path: str | os.PathLike[str]) -> Any:
+def _read_json(path: str | os.PathLike[str]) -> Any:
     """Read a JSON file of records, one a line or in a list; identifiers and dates stay as they are written."""
     opener = OPENERS.get(Path(path).suffix.lower(), open)
     with opener(path, "rt", encoding="utf-8") as file:
@@ -227,7 +232,7 @@ def _read_json(pandas: Any, path: str | os.PathLike[str]) -> Any:
             f"{path} must hold records with one name for each column, one a line or in a list: "
             '{"object": "a", "flux": 1.0, "flux_err": 0.1}.'
         )
-    return split_errors(pandas.DataFrame(records))
+    return split_errors(record_frame(records))
 
 
 def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from badac.data.axes import is_axis
 from badac.data.optional import needs
+from badac.data.whole_numbers import arrow_frame, whole_array
 
 
 def as_frame(table: Any) -> Any:
@@ -46,7 +47,7 @@ def as_frame(table: Any) -> Any:
     if hasattr(table, "data_vars") and hasattr(table, "coords"):
         return _from_xarray(table)
     if hasattr(table, "to_pandas") and hasattr(table, "column_names"):
-        return table.to_pandas()
+        return arrow_frame(table)
     if hasattr(table, "__dask_graph__"):
         # A table in many places is not brought into one without being asked.
         return table
@@ -104,7 +105,7 @@ def _plain_column(column: Any, pandas: Any) -> Any:
         return plain if plain.ndim == 1 else rows_of(plain)
     if plain.ndim == 1 and plain.dtype.kind in "iu":
         # As a float a 19-digit identifier would be another.
-        return pandas.array(_emptied(plain, mask), dtype="Int64" if plain.dtype.kind == "i" else "UInt64")
+        return whole_array(_emptied(plain, mask).tolist())
     if plain.dtype.kind in "fiu":
         plain = np.where(mask, np.nan, plain.astype(np.float64))
     else:
@@ -144,9 +145,13 @@ def _from_narwhals(table: Any) -> Any:
     if hasattr(found, "collect") and not hasattr(found, "to_pandas"):
         found = found.collect()
     if hasattr(found, "to_pandas"):
-        return found.to_pandas()
+        frame = found.to_pandas()
+        gaps = [
+            name for name, kind in found.schema.items() if kind.is_integer() and frame[name].dtype.kind == "f"
+        ]
+        return frame.assign(**{name: whole_array(found[name].to_list()) for name in gaps}) if gaps else frame
     if hasattr(table, "__arrow_c_stream__"):
-        return needs("pyarrow", "An Arrow table").table(table).to_pandas()
+        return arrow_frame(needs("pyarrow", "An Arrow table").table(table))
     return table
 
 

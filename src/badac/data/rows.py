@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.catalogue import Catalogue, whole_labels
-from badac.data.losses import counted, some
+from badac.data.losses import Losses, counted, some
+from badac.data.whole_numbers import rounded_names
 
 
 def names_of(column: Any) -> npt.NDArray[Any]:
@@ -47,12 +48,33 @@ def is_numbered(ids: npt.NDArray[Any]) -> bool:
     return ids.dtype.kind == "i" and np.array_equal(ids, np.arange(len(ids)))
 
 
+def name_notes(losses: Losses, ids: npt.NDArray[Any]) -> Losses:
+    """Return the losses with what is to be said of names (n,): those that are empty, rounded, or come more than once."""
+    for note in (without_name(ids), rounded_names(ids), more_than_once(ids)):
+        losses = losses.and_note(note) if note else losses
+    return losses
+
+
+def without_name(ids: npt.NDArray[Any]) -> str:
+    """Return a sentence about objects whose name (n,) is empty; empty where none is.
+
+    >>> without_name(np.array(["a", "", ""]))
+    '2 objects have no name (row 1, row 2)'
+    """
+    rows = [f"row {row}" for row in np.flatnonzero(_is_empty(ids))]
+    if not rows:
+        return ""
+    return f"{counted(len(rows), 'objects have')} no name ({some(rows, 5)})"
+
+
 def more_than_once(ids: npt.NDArray[Any]) -> str:
     """Return a sentence about names (n,) that come more than once; empty where none does."""
     if all_distinct(ids):
         return ""
     names, counts = np.unique(ids, return_counts=True)
-    twice = names[counts > 1]
+    twice = names[(counts > 1) & ~_is_empty(names)]
+    if not len(twice):
+        return ""
     return (
         f"{counted(len(twice), 'names')} came more than once ({some(twice.tolist(), 5)}); every row counts as an object of its "
         "own"
@@ -77,6 +99,12 @@ def all_distinct(ids: npt.NDArray[Any]) -> bool:
         if _increasing(np.sort(keys)):
             return True
     return _increasing(np.sort(ids)) if ids.dtype.kind != "O" else len(np.unique(ids)) == len(ids)
+
+
+def _is_empty(ids: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if ids.dtype.kind == "f":
+        return np.asarray(np.isnan(ids))
+    return np.asarray(ids == "") if ids.dtype.kind == "U" else np.zeros(len(ids), dtype=bool)
 
 
 def _increasing(ordered: npt.NDArray[Any]) -> bool:

@@ -14,7 +14,7 @@ import lzma
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from badac.data.columns import find
 from badac.data.optional import needs
+from badac.data.whole_numbers import long_columns, whole_again
 
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """Compressed files, by suffix."""
@@ -63,6 +64,8 @@ class Dialect:
     comments : bool
         Whether there are comments among the data.
     notes : tuple of str
+    long : frozenset of str
+        Columns with whole numbers of more digits than a float holds.
     """
 
     separator: str
@@ -72,6 +75,7 @@ class Dialect:
     skipped: int
     comments: bool = False
     notes: tuple[str, ...] = ()
+    long: frozenset[str] = frozenset()
 
     def options(self) -> dict[str, Any]:
         """Return the keywords of ``pandas.read_csv``."""
@@ -96,14 +100,22 @@ def read_text(
     pandas = needs("pandas", f"Reading {path}")
     dialect = sniff(path)
     check_names(dialect.names, path)
+    _refuse_cut(path, dialect)
     named = {name for name in (find(dialect.names, "object"), *text) if name in dialect.names}
-    options = dialect.options() | {"dtype": dict.fromkeys(named, str)}
-    if n_rows is None:
-        yield _finished(pandas.read_csv(path, **options), dialect)
-        return
-    with pandas.read_csv(path, chunksize=n_rows, **options) as chunks:
-        for chunk in chunks:
-            yield _finished(chunk, dialect)
+    dialect = replace(dialect, long=dialect.long - named)
+    options = dialect.options() | {"dtype": dict.fromkeys(named | dialect.long, str)}
+    try:
+        if n_rows is None:
+            yield _finished(pandas.read_csv(path, **options), dialect)
+            return
+        with pandas.read_csv(path, chunksize=n_rows, **options) as chunks:
+            for chunk in chunks:
+                yield _finished(chunk, dialect)
+    except UnicodeDecodeError as error:
+        raise TableFileError(
+            f"{path}: line {_undecodable(path, dialect.encoding)} holds letters that are not {error.encoding}, though the file "
+            "begins as such. Write all of it as UTF-8."
+        ) from error
 
 
 def sniff(path: str | os.PathLike[str]) -> Dialect:
@@ -137,6 +149,7 @@ def sniff(path: str | os.PathLike[str]) -> Dialect:
         skipped,
         comments=any(line.lstrip().startswith("#") for line in lines[marks[0] :]),
         notes=notes,
+        long=frozenset(long_columns(names, [fields(line, separator) for line in used[1:]])),
     )
 
 
@@ -189,6 +202,8 @@ def _finished(frame: Any, dialect: Dialect) -> Any:
     nameless = [name for name in frame.columns if name == "index" or name.startswith("Unnamed: ")]
     empty = [name for name in nameless if frame[name].isna().all()]
     frame = split_errors(frame.drop(columns=empty))
+    for long in dialect.long & set(frame.columns):
+        frame[long] = whole_again(frame[long], dialect.decimal)
     frame.attrs["notes"] = dialect.notes
     name = find([str(name) for name in frame.columns], "object")
     if name is None or not len(frame) or frame[name].isna().any() or frame[name].dtype.kind != "O":
@@ -216,8 +231,47 @@ def _head(path: str | os.PathLike[str]) -> tuple[str, str, tuple[str, ...]]:
     if len(data) == _HEAD:
         text = text[: text.rfind("\n") + 1] or text
     if "\x00" in text:
-        raise TableFileError(f"{path} is no table of text: it holds zero bytes. Is the suffix right?")
+        line = text[: text.index("\x00")].count("\n") + 1
+        raise TableFileError(
+            f"{path} is no table of text: it holds zero bytes, the first in line {line}. Is it whole, and is the "
+            "suffix right?"
+        )
     return text, encoding, notes
+
+
+def _undecodable(path: str | os.PathLike[str], encoding: str) -> int:
+    """Number of the first line that is not of an encoding."""
+    with OPENERS.get(Path(path).suffix.lower(), open)(path, "rb") as file:
+        return next((number for number, line in enumerate(file, 1) if not _decodes(line, encoding)), 0)
+
+
+def _decodes(line: bytes, encoding: str) -> bool:
+    try:
+        line.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _refuse_cut(path: str | os.PathLike[str], dialect: Dialect) -> None:
+    """Refuse a file that ends in the middle of a row: too few fields, and no end of the line. (An archive knows by itself.)"""
+    if dialect.separator == " " or dialect.encoding == "utf-16" or Path(path).suffix.lower() in OPENERS:
+        return
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _HEAD))
+        tail = file.read().decode(dialect.encoding, "replace")
+    lines = tail.splitlines()
+    # Quotes that are open go on for lines, and are refused when they are read.
+    if len(lines) < 2 or tail[-1] in "\r\n" or lines[-1].count('"') % 2:
+        return
+    last, n = fields(lines[-1], dialect.separator), len(dialect.names)
+    if len(last) < n and not lines[-1].lstrip().startswith("#"):
+        raise TableFileError(
+            f"{path} ends in the middle of its last row, {lines[-1][:60]!r}: {len(last)} of {n} columns "
+            f"(the last is {dialect.names[len(last) - 1]}), and no end of the line. Is it whole? Fetch it again, or take that "
+            "row out."
+        )
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:

@@ -46,6 +46,9 @@ def as_real(array: Any, name: str) -> FloatArray:
         )
     if found.dtype.kind not in "fiub":
         try:
+            # Python reads 1_000 as a number; in a table it is text.
+            if any(isinstance(cell, str) and "_" in cell for cell in found.ravel().tolist()):
+                raise ValueError("an underscore in a cell")
             found = found.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(

@@ -25,7 +25,7 @@ from badac.data.losses import Losses, some
 from badac.data.measurements import Measurements
 from badac.data.pairing import Pair, pair_columns
 from badac.data.quantities import units_in
-from badac.data.rows import labelled, row_names
+from badac.data.rows import labelled, name_notes, names_of, row_names
 from badac.data.validation import FloatArray
 from badac.writing import clause
 
@@ -288,8 +288,8 @@ def _with_rows(
     roles = {role: given[role] if role in given else find(scalars, role) for role in ("object", "label")}
     ids, carried = row_names(frame, roles["object"])
     special = {name for name in roles.values() if name}
-    carried |= {name: np.asarray(frame[name]) for name in scalars if name not in special}
-    found = replace(catalogue, ids=ids, carried=carried)
+    carried |= {name: names_of(frame[name]) for name in scalars if name not in special}
+    found = replace(catalogue, ids=ids, carried=carried, losses=name_notes(catalogue.losses, ids))
     return found if roles["label"] is None else labelled(found, frame[roles["label"]])
 
 

@@ -26,7 +26,7 @@ from badac.data.losses import Losses, counted, some
 from badac.data.measurements import Measurements
 from badac.data.pairing import Pair, Pairing, pair_columns
 from badac.data.quantities import units_in
-from badac.data.rows import labelled, more_than_once, names_of, row_names
+from badac.data.rows import labelled, name_notes, names_of, row_names
 from badac.data.validation import any_nan, as_real
 from badac.data.vectors import FEWEST_OF_A_CURVE, are_objects, from_vectors, vector_columns
 
@@ -299,8 +299,7 @@ def _notes(losses: Losses, ids: npt.NDArray[Any], values: npt.NDArray[np.float64
             f"{counted(int(empty.sum()), 'objects have')} no value at all and will get the prior "
             f"({some(ids[empty].tolist(), 5)})"
         )
-    again = more_than_once(ids)
-    return losses.and_note(again) if again else losses
+    return name_notes(losses, ids)
 
 
 def kind_of_columns(objects: Measurements, features: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from badac.job.found import Found, write_ranking
 from badac.job.report import report_page
 from badac.store import save
-from badac.writing import plain, write_whole
+from badac.writing import named_in_errors, plain, write_whole
 
 
 def write_results(
@@ -58,7 +58,8 @@ def write_results(
     ['ranking.csv', 'report.html', 'summary.json']
     """
     file = f"ranking.{form}"
-    notes = write_ranking(found, folder / file)
+    with named_in_errors(folder / file):
+        notes = write_ranking(found, folder / file)
     write_whole(folder / "report.html", report_page(found, file=file).render())
     summary = found.summary()
     if table is not None:
