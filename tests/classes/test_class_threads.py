@@ -150,7 +150,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         "kernel_density._PAIRS",
     ):
         monkeypatch.setattr(f"badac.latent.{module}_PER_BLOCK", 256)
-    monkeypatch.setattr("badac.noise.model._PAIRS_PER_BLOCK", 256)
+    monkeypatch.setattr("badac.noise.matches._PAIRS_PER_BLOCK", 256)
     monkeypatch.setattr("badac.classes.parametric.parametric._NUMBERS_PER_BLOCK", 1 << 14)
 
 
