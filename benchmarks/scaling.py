@@ -93,7 +93,7 @@ def of_objects(n: int) -> Callable[[], object]:
 
 def of_members(n: int) -> Callable[[], object]:
     training, label = curves(n * CLASSES, CLASSES, POINTS)
-    return lambda: BADACClassifier(random_state=0).fit(training, label)
+    return lambda: BADACClassifier(random_state=0).fit(training, label).anomaly_model_
 
 
 def of_members_exactly(n: int) -> Callable[[], object]:
@@ -110,7 +110,7 @@ def of_points(m: int) -> Callable[[], object]:
 
 def of_points_fit(m: int) -> Callable[[], object]:
     training, label = curves(600, CLASSES, m)
-    return lambda: BADACClassifier(random_state=0).fit(training, label)
+    return lambda: BADACClassifier(random_state=0).fit(training, label).anomaly_model_
 
 
 def of_classes(k: int) -> Callable[[], object]:

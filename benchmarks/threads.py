@@ -36,7 +36,8 @@ def measure(n: int, turns: int) -> list[tuple[str, dict[int, tuple[float, float]
     answers: dict[str, dict[int, npt.NDArray[np.float64]]] = {"fit": {}, "rank": {}, "explain": {}}
 
     def fit(jobs: int) -> None:
-        models[jobs].fit(data.train, data.train_label)
+        # With what an anomaly is, which is learned when it is asked for.
+        assert models[jobs].fit(data.train, data.train_label).anomaly_model_ is not None
         answers["fit"][jobs] = models[jobs].log_evidence(data.test[:500])
 
     def rank(jobs: int) -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from badac import BADACClassifier, Measurements
+from badac.anomalies.deferred import as_learned
 from badac.data import Catalogue
 from badac.job import score_batch
 from badac.partition import judge, lean
@@ -62,7 +63,7 @@ def counted(model: BADACClassifier) -> tuple[BADACClassifier, Counter[str]]:
         return replace(
             fitted,
             class_models=tuple(Counted(one, calls, name) for one in fitted.class_models),
-            anomaly_model=Counted(fitted.anomaly_model, calls, f"{name} anomaly"),
+            anomaly_model=Counted(as_learned(fitted.anomaly_model), calls, f"{name} anomaly"),
         )
 
     fitted = counting(model.fitted_, "classes")

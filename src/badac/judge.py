@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.anomalies import AnomalyModel, Deviations, Known
+from badac.anomalies.deferred import Deferred, as_learned
 from badac.calibration.caution import believed_log_bayes_factor
 from badac.calibration.class_frequencies import ClassFrequencies, estimate_frequencies
 from badac.calibration.null_distribution import log_odds
@@ -75,8 +76,9 @@ class FittedModel:
         Of the fitted parts, not of `training` and the answers (`badac.data.units`).
     calibration : PosteriorCalibration
         Coarsening, missingness and the stack of base models.
-    anomaly_model : AnomalyModel or None
-        None: ranked by the total evidence of the known classes.
+    anomaly_model : AnomalyModel, Deferred or None
+        None: ranked by the total evidence of the known classes. Where nobody said what an anomaly is, it is learned when it is
+        first asked (`badac.anomalies.deferred`).
     anomaly_prior : float
     may_rank : bool
         Whether nobody said what an anomaly is, so that the score may be a rank among left-out objects.
@@ -99,7 +101,7 @@ class FittedModel:
     scales: TrainingScales
     units: FloatArray
     calibration: PosteriorCalibration
-    anomaly_model: AnomalyModel | None
+    anomaly_model: AnomalyModel | Deferred | None
     anomaly_prior: float
     may_rank: bool
     training: Measurements
@@ -160,9 +162,12 @@ class FittedModel:
 
     def lean(self) -> FittedModel:
         """Return the model without its training objects, but for the few that gaps are compared with: quicker to send."""
-        known = self.some_known
         return replace(
-            self, training=self.training[:0], training_label=self.training_label[:0], compared=known
+            self,
+            training=self.training[:0],
+            training_label=self.training_label[:0],
+            compared=self.some_known,
+            anomaly_model=as_learned(self.anomaly_model),
         )
 
     @property
@@ -177,7 +182,8 @@ class FittedModel:
     def identity(self) -> str:
         """A name that two models share if, and only if, they are fitted alike."""
         # What p-values need is made of the rest, by whoever wants them.
-        return identity(replace(self, left_out=None, compared=None))
+        learned = as_learned(self.anomaly_model)
+        return identity(replace(self, anomaly_model=learned, left_out=None, compared=None))
 
     # -- what else is made of it -------------------------------------------------------------------------------------
 
@@ -203,8 +209,9 @@ class FittedModel:
 
     def deviations(self) -> Deviations:
         """Return the hypotheses that explanations are made of: the anomaly model, or fitted now if that is another one."""
-        if isinstance(self.anomaly_model, Deviations):
-            return self.anomaly_model
+        learned = as_learned(self.anomaly_model)
+        if isinstance(learned, Deviations):
+            return learned
         return Deviations().fit(self.known, np.random.default_rng(0))
 
 
@@ -283,9 +290,10 @@ class Judgement:
     def log_odds(self) -> FloatArray:
         """(n,): of the anomaly model against the class models; minus the total evidence without an anomaly model."""
         model, known = self.model, log_total(self.evidence, self.model.log_prior)
-        if model.anomaly_model is None:
+        learned = as_learned(model.anomaly_model)
+        if learned is None:
             return _no_nan("log_odds", log_jacobian(self.objects, model.units) - known)
-        anomaly = model.anomaly_model.log_evidence(self.objects, self.evidence, n_threads=self.n_threads)
+        anomaly = learned.log_evidence(self.objects, self.evidence, n_threads=self.n_threads)
         return _no_nan("log_odds", anomaly_log_odds(anomaly, known, model.anomaly_prior))
 
     @cached_property

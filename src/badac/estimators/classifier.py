@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from badac._kernels.spare_threads import sparing
 from badac.anomalies import AnomalyModel, Deviations
+from badac.anomalies.deferred import held, hold, learned_when_asked
 from badac.calibration.class_frequencies import ClassFrequencies, unlike
 from badac.calibration.coarsening import Coarsening
 from badac.calibration.discoveries import check_share
@@ -141,6 +142,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With ``class_model="auto"`` and classes that do not follow their models: a stack of other kinds of models, which the
         probabilities follow where left-out training objects gain by it (`badac.calibration.stacking.ensemble`).
     anomaly_model_ : AnomalyModel or None
+        With ``anomaly="auto"`` it is learned when it is first asked for.
     score_meaning_ : str
         What `anomaly_score` is, in words: log odds by the evidence, or by the rank among left-out training objects.
     noise_ : Noise
@@ -177,7 +179,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     coarsening_: Coarsening
     missingness_: Missingness
     ensemble_: Ensemble | None
-    anomaly_model_: AnomalyModel | None
+    anomaly_model_: AnomalyModel | None = learned_when_asked()
     noise_: Noise
     fitted_with_errors_: bool
     training_: Measurements
@@ -299,7 +301,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_models_, self.class_report_ = model.class_models, model.class_report
         self.noise_, self.scales_, self.units_ = model.noise, model.scales, model.units
         self.coarsening_, self.missingness_ = model.calibration.coarsening, model.calibration.missingness
-        self.ensemble_, self.anomaly_model_ = model.calibration.ensemble, model.anomaly_model
+        self.ensemble_ = model.calibration.ensemble
+        hold(self, "anomaly_model_", model.anomaly_model)
         self.training_, self.training_label_ = model.training, model.training_label
         self.fitted_with_errors_ = model.training.has_errors
         self.left_out_, self._explaining, self._frequencies = model.left_out, None, None
@@ -319,7 +322,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             scales=self.scales_,
             units=self.units_,
             calibration=PosteriorCalibration(self.coarsening_, self.missingness_, self.ensemble_),
-            anomaly_model=self.anomaly_model_,
+            anomaly_model=held(self, "anomaly_model_"),
             anomaly_prior=self.anomaly_prior,
             may_rank=is_left_open(self.anomaly),
             training=self.training_,
@@ -394,7 +397,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from new objects.
         """
         return self.judge(
-            X, X_err=X_err, exposure=exposure, pvalues=self.anomaly_model_ is not None
+            X, X_err=X_err, exposure=exposure, pvalues=self.fitted_.anomaly_model is not None
         ).anomaly_proba
 
     def anomaly_pvalue(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
@@ -441,7 +444,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if fdr is not None:
             check_share(fdr)
         objects, given = self._recognised(X, X_err, exposure)
-        judged = self._walk(objects, pvalues=fdr is not None or self.anomaly_model_ is not None)
+        judged = self._walk(objects, pvalues=fdr is not None or self.fitted_.anomaly_model is not None)
         rows = np.arange(len(judged.objects))
         if verdicts is not None:
             judged, rows = looked_at(judged, verdicts)
@@ -501,7 +504,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Whether to compare with known objects too: p-values, and which of them are extrapolated.
         """
         objects, table = self._recognised(X, X_err, exposure)
-        needed = pvalues or self.anomaly_model_ is not None
+        needed = pvalues or self.fitted_.anomaly_model is not None
         return _named(
             self._walk(objects, pvalues=needed).verdicts(WITH_PVALUES if pvalues else STANDARD), table
         )

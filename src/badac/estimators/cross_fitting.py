@@ -82,7 +82,7 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
         judged = Judgement(learned, training.objects[held], recipe.n_threads)
         score[held], level[held], predicted[held] = judged.strangeness, judged.level, judged.predicted
         asked |= held
-    one_scale = model.anomaly_model is not None and getattr(model.anomaly_model, "noise_cancels", False)
+    one_scale = getattr(recipe.anomaly, "noise_cancels", False)
     return LeftOut(use[asked], score[asked], level[asked], predicted[asked], len(model.classes), one_scale)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from badac.anomalies.deferred import Deferred
 from badac.printing import text_table
 
 # Letters: a longer line is not read.
@@ -25,8 +26,9 @@ def describe(model: Any) -> str:
     if model.exposure_column_ is not None:
         lines.append(f"Exposure: the column {model.exposure_column_!r}.")
     lines += model.fitted_.calibration.lines()
-    if model.anomaly_model_ is not None:
-        named = type(model.anomaly_model_).__name__.lower()
+    anomaly = model.fitted_.anomaly_model
+    if anomaly is not None:
+        named = type(anomaly.anomaly if isinstance(anomaly, Deferred) else anomaly).__name__.lower()
         lines.append(
             f"Anomaly: {named}, expected beforehand of {100 * model.anomaly_prior:g} % of new objects."
         )

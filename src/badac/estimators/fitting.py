@@ -2,7 +2,8 @@
 
     parameters -> Recipe -> units, scales, noise -> classes -> calibration -> anomaly model
 
-A pure function of parameters, data and generator; the estimator validates before it and holds what comes out.
+A pure function of parameters, data and generator; the estimator validates before it and holds what comes out. Where nobody said
+what an anomaly is, its model is learned when it is first asked for (`badac.anomalies.deferred`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from badac._kernels.spare_threads import sparing
 from badac.anomalies import AnomalyModel
+from badac.anomalies.deferred import Deferred
 from badac.calibration.agreement import Choice, agree
 from badac.calibration.posterior import learn_calibration
 from badac.classes import Candidate, ClassModel, ClassReport
@@ -169,6 +171,8 @@ class Recipe:
         )
         if self.anomaly is None:
             return known
+        if self.may_rank:
+            return replace(known, anomaly_model=Deferred.of(self.anomaly, known.known, rng, self.n_threads))
         with stage("Learning what an anomaly would look like"):
             return replace(known, anomaly_model=self.anomaly.fit(known.known, rng))
 

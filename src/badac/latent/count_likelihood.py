@@ -19,6 +19,7 @@ from badac._kernels.latent import unpack
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor
 from badac.latent.likelihood import products
+from badac.noise.counts import AveragedCounts
 from badac.noise.model import LinkedNoise
 from badac.training import FloatArray
 
@@ -110,18 +111,34 @@ def linked_log_likelihood(
     log_weight = np.log(weight / weight.sum())
     spread = np.sqrt(factor.psi)
     observed = objects.observed
+    averaged = None
+    if isinstance(noise, AveragedCounts):
+        averaged = noise.averaged_log_likelihood(objects, spread, node, log_weight)
+    if averaged is None:
+        averaged = node_by_node(objects, noise, spread, node, log_weight)
+    of_centre = averaged
 
     def log_likelihood(positions: FloatArray) -> FloatArray:
         out = np.empty(positions.shape[:2])
         for k in range(positions.shape[1]):
-            centre = factor.mean + positions[:, k] @ factor.factors.T
-            parts = [
-                log_weight[i] + noise.log_likelihood(objects, centre + node[i] * spread)
-                for i in range(len(node))
-            ]
-            exact = np.maximum.reduce(parts)
-            exact = exact + np.log(np.add.reduce([np.exp(part - exact) for part in parts]))
+            exact = of_centre(factor.mean + positions[:, k] @ factor.factors.T)
             out[:, k] = np.where(observed, exact, 0.0).sum(axis=1)
         return out
+
+    return log_likelihood
+
+
+def node_by_node(
+    objects: Measurements, noise: LinkedNoise, spread: FloatArray, nodes: FloatArray, log_weights: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Return the log likelihood of counts, averaged over nodes, as a function of the link's centre: (n, m) -> (n, m)."""
+
+    def log_likelihood(centre: FloatArray) -> FloatArray:
+        parts = [
+            weight + noise.log_likelihood(objects, centre + node * spread)
+            for node, weight in zip(nodes, log_weights, strict=True)
+        ]
+        top = np.maximum.reduce(parts)
+        return np.asarray(top + np.log(np.add.reduce([np.exp(part - top) for part in parts])))
 
     return log_likelihood

@@ -11,7 +11,7 @@ the total. `depths_differ` says whether the training objects ask for that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,19 @@ FROM_OBJECTS = "objects"
 # variance of the log totals that the classes may explain, beyond which the total is a clue and not an accident.
 _LEAST_SCATTER, _MOST_TOLD = 0.15, 0.3
 _LEAST_TOTAL = 0.5  # an object without any counts
+
+
+@runtime_checkable
+class AveragedCounts(Protocol):
+    """Counts whose likelihood, averaged over a spread of the link, is had at once and not node by node."""
+
+    def averaged_log_likelihood(
+        self, objects: Measurements, spread: FloatArray, nodes: FloatArray, log_weights: FloatArray
+    ) -> Callable[[FloatArray], FloatArray] | None:
+        """Return the log likelihood of counts (n, m) as a function of the link's centre, (n, m) -> (n, m), 0 where missing.
+
+        Averaged over links ``centre + nodes spread`` with weights; `spread` is (m,). None where it takes the nodes one by one.
+        """
 
 
 def check_amount(amount: Any, name: str, *, allow_zero: bool = False) -> None:

@@ -17,7 +17,9 @@ sqrt(counts) is wrong: it takes zero counts for certain.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
@@ -173,6 +175,35 @@ class Poisson:
         counts, exposure, background = self._parts(objects)
         mean = exposure * np.exp(np.clip(link, -50.0, 50.0)) + background
         return np.asarray(counts * np.log(mean) - mean - _log_factorial(counts))
+
+    def averaged_log_likelihood(
+        self, objects: Measurements, spread: FloatArray, nodes: FloatArray, log_weights: FloatArray
+    ) -> Callable[[FloatArray], FloatArray] | None:
+        """As `badac.noise.counts.AveragedCounts`: without a background one exponential is shared by all nodes.
+
+        ``log P(c | x + u s) = log P(c | x) + c u s - E e^x (e^(u s) - 1)``, and only ``E e^x`` depends on the centre ``x``.
+        """
+        counts, exposure, background = self._parts(objects)
+        if background.any():
+            return None
+        observed = objects.observed
+        constant = np.where(observed, counts * np.log(exposure) - _log_factorial(counts), 0.0)
+        counts, exposure = np.where(observed, counts, 0.0), np.where(observed, exposure, 0.0)
+        tilts = [counts * (node * spread) + weight for node, weight in zip(nodes, log_weights, strict=True)]
+        excesses = [np.expm1(node * spread) for node in nodes]
+
+        def log_likelihood(centre: FloatArray) -> FloatArray:
+            centre = np.clip(centre, -50.0, 50.0)
+            rate = exposure * np.exp(centre)
+            parts = [tilt - rate * excess for tilt, excess in zip(tilts, excesses, strict=True)]
+            top = reduce(np.maximum, parts)
+            total = np.zeros_like(top)
+            for part in parts:
+                np.subtract(part, top, out=part)
+                total += np.exp(part, out=part)
+            return np.asarray(counts * centre - rate + constant + top + np.log(total))
+
+        return log_likelihood
 
     def mean_counts(self, objects: Measurements, link: FloatArray) -> FloatArray:
         _, exposure, background = self._parts(objects)

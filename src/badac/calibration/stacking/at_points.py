@@ -123,7 +123,7 @@ def learn_at_points(
     log_evidences = np.stack([evidence[asked], told], axis=1)[None]
     levels = level[None, chosen]
     stacking = stack(log_evidences, truth, log_prior, levels)
-    stacked = stacked_left_out(log_evidences, truth, log_prior, levels, stacking.softness, rng)
+    stacked = stacked_left_out(log_evidences, truth, log_prior, levels, stacking, rng)
     after = log_losses(stacked[0] + log_prior, truth)
     mean, error = gain_of(log_losses(alone[chosen] + log_prior, truth)[None], after[None])
     if not wanted and mean <= error:

@@ -66,7 +66,7 @@ MOST_IN_FOLDS, MOST_RELEARNED = 4500, 20_000
 # Where the error bars alone name the class, weights that follow them would read it off: no stack there.
 MOST_TOLD = 0.8
 # Noise added to copies of left-out objects, in units of each point's spread.
-LEVELS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
+LEVELS = (0.0, 0.1, 0.3, 0.8, 2.0)
 # Where trees stand among the base outputs.
 _TREES = 1 + len(kinds())
 
@@ -135,7 +135,7 @@ def learn_ensemble(
     if len(ways) == 2:
         ways, log_evidences = _better_trees(log_evidences, truth, log_prior)
     stacking = stack(log_evidences, truth, log_prior, level)
-    stacked = stacked_left_out(log_evidences, truth, log_prior, level, stacking.softness, rng)
+    stacked = stacked_left_out(log_evidences, truth, log_prior, level, stacking, rng)
     after = np.stack([log_losses(part + log_prior, truth) for part in stacked])
     before = np.empty(level.shape)
     for place, each, at in zip(before, log_evidences, level, strict=True):
@@ -244,8 +244,9 @@ def stack(
     label: IntArray,
     log_prior: FloatArray,
     level: FloatArray,
-    softness: float | None = None,
+    like: Stacking | None = None,
 ) -> Stacking:
+    """Learn weights from base outputs (levels, n, o, k) of left-out objects; `like` is where the search begins."""
     n_levels, n = log_evidences.shape[:2]
     return learn_stacking(
         log_evidences.reshape(n_levels * n, *log_evidences.shape[2:]),
@@ -253,7 +254,7 @@ def stack(
         log_prior,
         level.ravel(),
         n,
-        softness=softness,
+        like=like,
     )
 
 
@@ -262,7 +263,7 @@ def stacked_left_out(
     label: IntArray,
     log_prior: FloatArray,
     level: FloatArray,
-    softness: float,
+    like: Stacking,
     rng: np.random.Generator,
 ) -> FloatArray:
     """The stack (levels, n, k) of objects that the weights had not seen either; they told one of four kinds of softness."""
@@ -270,7 +271,7 @@ def stacked_left_out(
     fold = deal(label, rng) % 2
     for number in range(2):
         held = fold == number
-        stacking = stack(log_evidences[:, ~held], label[~held], log_prior, level[:, ~held], softness)
+        stacking = stack(log_evidences[:, ~held], label[~held], log_prior, level[:, ~held], like)
         for place, part, at in zip(out, log_evidences, level, strict=True):
             place[held] = stacking.apply(part[held], at[held])
     return out
