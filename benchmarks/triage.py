@@ -1,8 +1,8 @@
 """Looks that learn: an expert who knows the truth looks at 100 objects, and what is new among them is counted.
 
-    python -m benchmarks.triage --seeds 5                       # all sets, clean and noisy
+    python -m benchmarks.triage --seeds 20                      # all sets, clean and noisy
     python -m benchmarks.triage --sets gaia cells --seeds 1 --who session "static ranking"
-    python -m benchmarks.triage --seeds 5 --again session --write-docs          # the tables of docs/triage.md
+    python -m benchmarks.triage --seeds 20 --again session --write-docs         # the tables of docs/triage.md
 
 Sets and cases are those of `benchmarks.triage_sets`: rare classes, and classes left out of the training, among new objects of
 known classes. After each look the expert says the object's class, or names the new kind. Beside a `badac.triage.Session`: the
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from badac import BADACClassifier, Measurements
 from badac.triage import Session, TriageOptions
@@ -146,24 +147,6 @@ def run_case(case: Case, seed: int, who: list[str], kept: dict[str, Any], fits: 
 # -- what was found --------------------------------------------------------------------------------------------------
 
 
-def rows_of(kept: dict[str, Any], name: str) -> list[tuple[str, list[str]]]:
-    """Name of each algorithm, and its cells: mean found after 10, 30, 100 looks over the cases of a set ("": all sets)."""
-    chosen = [one[kind] for key, one in kept.items() if key.startswith(name) for kind in ("clean", "noisy")]
-    out = []
-    for who in ALL:
-        found = np.array([one[who]["found"] for one in chosen if who in one], dtype=float)
-        if not len(found):
-            continue
-        low, middle, high = np.percentile(found, (5, 50, 95), axis=0)
-        cells = [
-            f"{mean:.1f} ({m:.0f}; {a:.0f}-{b:.0f})"
-            for mean, m, a, b in zip(found.mean(0), middle, low, high, strict=True)
-        ]
-        seconds = np.mean([one[who]["seconds"] for one in chosen if who in one])
-        out.append((who, [*cells, f"{1000 * seconds:.1f}" if seconds else ""]))
-    return out
-
-
 def finished(kept: dict[str, Any]) -> dict[str, Any]:
     """Return the cases that everybody has been given: only those can be compared."""
     return {
@@ -173,55 +156,91 @@ def finished(kept: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def merged(paths: list[Path]) -> dict[str, Any]:
+    """Return the results of several files, which were measured in parts, as one."""
+    return {key: one for path in paths for key, one in json.loads(path.read_text()).items()}
+
+
+def rows_of(kept: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    """Name of each algorithm, and its cells: found after 10, 30, 100 looks, mean over sets, median and 5-95 % over cases."""
+    out = []
+    for who in ALL:
+        by_set = {name: found_by(kept, who, f"{name}/") for name in SETS}
+        every = np.vstack([found for found in by_set.values() if len(found)])
+        low, middle, high = np.percentile(every, (5, 50, 95), axis=0)
+        mean = np.mean([found.mean(axis=0) for found in by_set.values() if len(found)], axis=0)
+        cells = [
+            f"{each:.1f} ({m:.0f}; {a:.0f}-{b:.0f})"
+            for each, m, a, b in zip(mean, middle, low, high, strict=True)
+        ]
+        seconds = np.mean([one[kind][who]["seconds"] for one in kept.values() for kind in KINDS])
+        out.append((who, [*cells, f"{1000 * seconds:.1f}" if seconds else ""]))
+    return out
+
+
+def found_by(
+    kept: dict[str, Any], who: str, begins: str, kinds: tuple[str, ...] = KINDS
+) -> npt.NDArray[np.float64]:
+    """Return (cases, 3): found after 10, 30 and 100 looks in the cases whose names begin so."""
+    found = [one[kind][who]["found"] for key, one in kept.items() if key.startswith(begins) for kind in kinds]
+    return np.array(found, dtype=float).reshape(-1, len(AT))
+
+
 def ahead(kept: dict[str, Any], other: str) -> str:
-    """Return how many more the session found than another in 100 looks: mean over cases, and its standard error."""
-    more = [
-        np.mean([one[kind]["session"]["found"][-1] - one[kind][other]["found"][-1] for kind in KINDS])
-        for one in kept.values()
-    ]
-    return f"{np.mean(more):+.1f} ± {np.std(more, ddof=1) / np.sqrt(len(more)):.1f} of {other}"
+    """Return how many more the session found than another in 100 looks: mean over sets, and its standard error over cases."""
+    differences = []
+    for name in SETS:
+        more = found_by(kept, "session", f"{name}/")[:, -1] - found_by(kept, other, f"{name}/")[:, -1]
+        # Clean and noisy are the same objects: one case.
+        differences.append(more.reshape(-1, len(KINDS)).mean(axis=1))
+    present = [each for each in differences if len(each) > 1]
+    mean = np.mean([each.mean() for each in present])
+    error = np.sqrt(np.sum([each.var(ddof=1) / len(each) for each in present])) / len(present)
+    return f"{mean:+.1f} ± {error:.1f} of {other}"
 
 
 def table(kept: dict[str, Any]) -> str:
-    """Markdown: one row an algorithm over all sets, then the session beside static ranking and best peer of each set."""
+    """Markdown: one row an algorithm over all sets, then the session beside static ranking and best peer of each case."""
     kept = finished(kept)
-    if len(kept) < 2:
+    draws = {name: len({key for key in kept if key.startswith(f"{name}/rare/")}) for name in SETS}
+    if min(draws.values()) < 2:
         return f"{len(kept)} cases were given to everybody: too few for a table."
-    seeds = {name: len({key for key in kept if key.startswith(f"{name}/")}) for name in SETS}
-    draws = ", ".join(f"{TITLES[name]} {count}" for name, count in seeds.items())
-    peers = ("static ranking", "PineForest", "AADForest", "AADForest, errors too")
     lines = [
-        f"Cases: {draws}, each clean and noisy. Found by the session in 100 looks beyond others, mean over cases and its "
-        f"standard error: {'; '.join(ahead(kept, who) for who in peers)}.",
+        "Draws of each case that everybody was given: "
+        f"{', '.join(f'{TITLES[name]} {count}' for name, count in draws.items())}. Found by the session in 100 looks beyond "
+        "others, mean over sets and its standard error: "
+        f"{'; '.join(ahead(kept, who) for who in ALL[1:])}.",
         "",
-        f"| mean over {len(kept)} cases, clean and noisy | 10 looks | 30 looks | 100 looks | ms a decision |",
+        f"| {len(kept)} cases, clean and noisy | 10 looks | 30 looks | 100 looks | ms a decision |",
         "|---|---|---|---|---|",
-    ]
-    lines += [f"| {who} | {' | '.join(cells)} |" for who, cells in rows_of(kept, "")]
-    lines += [
+        *(f"| {who} | {' | '.join(cells)} |" for who, cells in rows_of(kept)),
         "",
-        "| found after 100 looks, mean | new ones | session | static ranking | best peer | random |",
-        "|---|---|---|---|---|---|",
+        "| found after 100 looks | draws | new ones | session | static ranking | session beyond it | best peer | random |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name in SETS:
         for case in ("rare", "left out"):
-            for kind in ("clean", "noisy"):
-                chosen = [one[kind] for key, one in kept.items() if key.startswith(f"{name}/{case}/")]
-                if not chosen:
-                    continue
-
-                def mean(who: str, among: list[dict[str, Any]] = chosen) -> float:
-                    return float(np.mean([one[who]["found"][-1] for one in among if who in one] or [np.nan]))
-
-                peers = {who: mean(who) for who in ALL[2:-1] if any(who in one for one in chosen)}
-                best = max(peers, key=lambda who: peers[who]) if peers else ""
-                beside = f"{peers[best]:.1f} ({best})" if best else ""
-                count = np.mean([one["n_new"] for one in chosen])
-                lines.append(
-                    f"| {TITLES[name]}, {case}, {kind} | {count:.0f} | {mean('session'):.1f} | {mean('static ranking'):.1f} | "
-                    f"{beside} | {mean('random'):.1f} |"
-                )
+            lines += [row_of_case(kept, name, case, kind) for kind in KINDS]
     return "\n".join(lines)
+
+
+def row_of_case(kept: dict[str, Any], name: str, case: str, kind: str) -> str:
+    """One row: median (5-95 %), and means in the columns that compare, with the standard error of the difference."""
+    begins = f"{name}/{case}/"
+    found = {who: found_by(kept, who, begins, (kind,))[:, -1] for who in ALL}
+    more = found["session"] - found["static ranking"]
+    error = more.std(ddof=1) / np.sqrt(len(more)) if len(more) > 1 else np.nan
+    best = max(ALL[2:-1], key=lambda who: found[who].mean())
+    new = np.mean([one[kind]["n_new"] for key, one in kept.items() if key.startswith(begins)])
+
+    def cell(who: str) -> str:
+        low, middle, high = np.percentile(found[who], (5, 50, 95))
+        return f"{found[who].mean():.1f} ({middle:.0f}; {low:.0f}-{high:.0f})"
+
+    return (
+        f"| {TITLES[name]}, {case}, {kind} | {len(more)} | {new:.0f} | {cell('session')} | {cell('static ranking')} | "
+        f"{more.mean():+.1f} ± {error:.1f} | {cell(best)} {best} | {found['random'].mean():.1f} |"
+    )
 
 
 def main() -> None:
@@ -237,10 +256,16 @@ def main() -> None:
     parser.add_argument(
         "--fits", type=Path, default=FITS, help="folder of kept models; remove it after a change"
     )
+    parser.add_argument(
+        "--merge", nargs="+", type=Path, default=[], help="files of results measured in parts, put into one"
+    )
     parser.add_argument("--write-docs", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     kept: dict[str, Any] = json.loads(asked.results.read_text()) if asked.results.exists() else {}
+    if asked.merge:
+        kept = merged(asked.merge)
+        write_whole(asked.results, json.dumps(kept, indent=1))
     for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
         for name in asked.sets:
             found = find(name)

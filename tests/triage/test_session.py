@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import pickle
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from badac import BADACClassifier, Measurements
 from badac.triage import Session, TriageOptions, merge
+from badac.triage.exports import training_table
 from badac.triage.learning import Learned, Scene
 from badac.triage.positions import Positions
 from badac.triage.statement import Statement
@@ -227,6 +229,23 @@ def test_another_model_is_refused_or_replayed(survey, tmp_path):
     assert replayed.kinds == {"wave": (0,)}
     with pytest.raises(ValueError, match="other objects"):
         Session.open(path, survey.model, survey.objects)  # rows in place of names
+
+
+def test_a_new_kind_that_the_model_has_learned_is_looked_for_still(survey, tmp_path):
+    """A model that was fitted again with what was said goes on with the session: the new kind is a class, and of interest."""
+    path = tmp_path / "looks.jsonl"
+    session = Session(survey.model, survey.objects, path, survey.ids)
+    waves = np.flatnonzero(survey.truth == "wave")
+    for row in waves[:4]:
+        session.say(int(row), "new", "wave")
+    objects, labels = training_table(session)
+    again = pickle.loads(pickle.dumps(survey.model)).partial_fit(objects, labels)
+    other = Session.open(path, again, survey.objects, survey.ids, other_model=True)
+    assert set(other.next(6)) == set(waves[4:])
+    other.say(int(waves[4]), "class", "wave")
+    assert other.figures().found == 5
+    other.set_value("wave", 0.0)
+    assert other.figures().found == 0
 
 
 def test_bad_input_says_what_to_do(survey, tmp_path):

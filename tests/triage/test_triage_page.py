@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ import pytest
 
 from badac import Measurements
 from badac.data import Catalogue
+from badac.data.description import Axis
 from badac.triage import Session
 from badac.triage.view import Desk
 
@@ -290,6 +292,101 @@ def test_every_button_has_a_name_and_can_be_reached(browser, served):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.title"))
     assert set(names) <= reached
+
+
+@needs_chromium
+def test_phases_are_not_folded_again(browser, survey):
+    """A table that was folded when it was read has phases: no toggle, and the key does nothing."""
+    desk = make_desk(survey, None)
+    server = Served(Desk(desk.session, replace(desk.catalogue, axis=Axis("phase"))))
+    page = opened(browser, server.address)
+    assert page.locator("#badac-fold").count() == 0
+    assert "phase, period 0.4" in page.locator(".stage svg").text_content()
+    before = page.locator(".stage svg").inner_html()
+    page.keyboard.press("f")
+    assert page.locator(".stage svg").inner_html() == before
+    assert page.problems == []
+    server.stop()
+
+
+@needs_chromium
+def test_zoom_by_buttons_and_a_finger_on_a_point(browser, served):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page = opened(browser, served[0].address, **phone)
+    marks = page.locator(".stage svg .mark")
+    everything = marks.count()
+    box = marks.nth(4).bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert re.search(r"± 0\.2, expected .* σ", page.locator(".tip").inner_text())
+    page.get_by_role("button", name="zoom in").tap()
+    assert marks.count() < everything
+    assert page.locator(".tip").is_hidden()  # what it pointed at is elsewhere now
+    page.get_by_role("button", name="show all").tap()
+    assert marks.count() == everything
+
+
+@needs_chromium
+def test_nothing_is_said_of_what_is_not_seen_yet(browser, served):
+    server, desk = served
+    page = opened(browser, server.address)
+    first = shown(page)
+    page.route("**/api/object/*", lambda route: None)  # never answered
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("d")
+    page.wait_for_timeout(300)
+    assert shown(page) == first and page.locator(".stage svg").count() == 1
+    assert desk.session.statements == []
+
+
+@needs_chromium
+def test_what_comes_next_is_worked_out_while_somebody_looks(browser, served, monkeypatch):
+    server, desk = served
+    wanted = []
+    of = desk.reasons.of
+    monkeypatch.setattr(desk.reasons, "of", lambda row: wanted.append(row) or of(row))
+    opened(browser, server.address)
+    ahead = desk.session.next(4).tolist()
+    wait_for(lambda: set(ahead) <= set(wanted), "the next three too")
+
+
+def test_an_explanation_is_worked_out_once(survey, monkeypatch):
+    from badac import BADACClassifier
+    from badac.triage import reasons
+
+    ready, calls = [False], []
+    monkeypatch.setattr(BADACClassifier, "pvalues_ready", property(lambda model: ready[0]))
+    desk, explained = make_desk(survey, None), reasons.explained
+    monkeypatch.setattr(reasons, "explained", lambda *a, **k: calls.append(1) or explained(*a, **k))
+    asking = [threading.Thread(target=desk.reasons.of, args=(5,)) for _ in range(4)]
+    for each in asking:
+        each.start()
+    for each in asking:
+        each.join(60.0)
+    assert desk.view(5)["pvalue"] is None and len(calls) == 1
+    ready[0] = True  # p-values have been prepared meanwhile
+    assert 0.0 < desk.view(5)["pvalue"] <= 1.0 and len(calls) == 2
+    assert 0.0 < desk.view(5)["pvalue"] <= 1.0 and len(calls) == 2
+
+
+def test_unlike_columns_are_drawn_in_units_of_their_spread():
+    from badac import BADACClassifier
+
+    rng = np.random.default_rng(0)
+    scale = np.array([1e-3, 1.0, 1e6])
+    model = BADACClassifier(class_model="template", random_state=0)
+    model.fit(Measurements(scale * rng.standard_normal((60, 3)), 0.1 * scale), np.repeat(["a", "b"], 30))
+    desk = Desk.of(Session(model, Measurements(scale * rng.standard_normal((20, 3)), 0.1 * scale)))
+    found = Desk(desk.session, replace(desk.catalogue, kind="catalogue"))
+    for one in (found.brief(0), found.view(0)["alike"][0]):
+        values = np.array([point[1:3] for point in one["small"]])
+        assert np.abs(values[:, 0]).max() < 6.0 and np.all((values[:, 1] > 0.03) & (values[:, 1] < 0.3))
+
+
+def test_what_nobody_named_is_called_by_its_first_object(survey):
+    desk = make_desk(survey, None)
+    wave = int(np.flatnonzero(survey.truth == "wave")[0])
+    desk.session.say(wave, "interesting")
+    assert ("interesting", f"like star-{wave}") in desk.session.probabilities(0)
 
 
 # -- the server alone ------------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ said; `figures` where a session stands. `widget` has the page, and the picture o
 
 from badac.triage.figures import Figures
 from badac.triage.journal import Journal, merge
-from badac.triage.session import Session, TriageOptions
+from badac.triage.options import TriageOptions
+from badac.triage.session import Session
 from badac.triage.statement import SAID, Statement
 
 __all__ = ["SAID", "Figures", "Journal", "Session", "Statement", "TriageOptions", "merge"]

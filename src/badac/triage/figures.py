@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from badac.triage.learning import Learned
+
 NEXT = 20
 """How many looks ahead are promised."""
 
@@ -51,6 +56,33 @@ class Figures:
     by_name: dict[str, int]
     left: int
     elsewhere: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        learned: Learned,
+        interest: npt.NDArray[np.float64],
+        looked: npt.NDArray[np.bool_],
+        *,
+        elsewhere: int = 0,
+    ) -> Figures:
+        """Make them of what was learned, the probability (n,) of being worth anything, and which were looked at (n,)."""
+        said = learned.said
+        worth = [learned.is_worth(each) for each in said.values()]
+        names: dict[str, int] = {}
+        for each in said.values():
+            key = f"{each.said}: {each.name}" if each.name else each.said
+            names[key] = names.get(key, 0) + 1
+        left = np.sort(interest[~looked])[::-1]
+        return cls(
+            looked=len(said),
+            found=sum(worth),
+            expected_next=float(left[:NEXT].sum()),
+            discoveries=tuple(np.cumsum(worth, dtype=np.int64).tolist()),
+            by_name=names,
+            left=int((~looked).sum()),
+            elsewhere=elsewhere,
+        )
 
     def numbers(self) -> dict[str, Any]:
         """Return them as JSON has them."""

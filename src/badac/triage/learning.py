@@ -3,10 +3,11 @@
 Every kind, artefact and class that a person names is a young class ``j`` with ``n_j`` members among ``N`` objects looked at.
 Against the density ``f`` of all objects at the same place, with each object's own noise,
 
-    rho_j = n_j / (N + 1)  P(d | young class j) / f(d) ,      P(j | d) = rho_j / (1 + sum rho) ,      rest = 1 / (1 + sum rho)
+    rho_j = n_j / (N + 1)  P(d | young class j) / f(d) ,    P(j | d) = t rho_j / (1 + sum rho) ,    rest = 1 - sum_j P(j | d)
 
-What young classes leave is shared as the model has it: known classes, and the unknown, with a learned tendency ``u(d)``
-(`badac.triage.tendency`), whose prior is the static ranking. So
+A few members may be no Gaussian, so young classes are believed with a probability ``t`` only, by how well they foretold what
+was said (`badac.triage.trust`). What they leave is shared as the model has it: known classes, and the unknown, with a learned
+tendency ``u(d)`` (`badac.triage.tendency`), whose prior is the static ranking. So
 
     value(d) = sum_j P(j | d) value_j  +  rest [ (1 - u) sum_k P(k | d, model) value_k  +  u value_unknown ] .
 
@@ -18,8 +19,10 @@ object that no worthless kind explains. So a session cannot fall far behind the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import exp, log
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +31,7 @@ from scipy.special import expit
 from badac.triage.positions import Positions
 from badac.triage.statement import Statement
 from badac.triage.tendency import Tendency
+from badac.triage.trust import LOOKS, UNKNOWN, tested, trust
 from badac.triage.young_class import YoungClass
 
 FloatArray = npt.NDArray[np.float64]
@@ -103,26 +107,51 @@ class Learned:
         self.kinds: list[Kind] = []
         self._explained = np.zeros(len(scene), dtype=np.bool_)
         self._weights = scene.tendency.prior
+        # By how much each statement spoke for young classes, before it was learned.
+        self._tested: list[float] = []
         # By members: a statement that is taken back, or a replay, finds what was worked out before.
         self._kept: dict[tuple[int, ...], tuple[YoungClass, FloatArray]] = {}
 
     def again(self, statements: Mapping[int, Statement], values: Mapping[str, float]) -> None:
         """Learn all of these statements, by row and in this order, in place of what was learned."""
-        self.values = {**DEFAULT_VALUES, **values}
-        self.said, self.kinds = {}, []
-        for row, statement in statements.items():
-            self._take(row, statement)
+        given, before, looks = list(statements.items()), list(self.said.items()), self._tested
+        values = {**DEFAULT_VALUES, **values}
+        # What was foretold from the same statements before, need not be foretold again.
+        same = 0
+        while values == self.values and same < min(len(given), len(before)) and given[same] == before[same]:
+            same += 1
+        self.values, self.said, self.kinds, self._tested = values, {}, [], []
+        for place, (row, statement) in enumerate(given):
+            found = looks[place] if place < same else UNKNOWN
+            if np.isnan(found) and place >= len(given) - LOOKS:
+                self._weights = self._learned_weights()
+                found = self._test(row, statement)
+            self._take(row, statement, found)
         self._weights = self._learned_weights()
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
     def learn(self, row: int, statement: Statement) -> None:
         """Take in what was said of an object that nothing was said of before."""
-        self._take(row, statement)
+        self._take(row, statement, self._test(row, statement))
         self._weights = self._learned_weights()
 
-    def _take(self, row: int, statement: Statement) -> None:
+    def _test(self, row: int, statement: Statement) -> float:
+        """By how much a statement speaks for young classes, as they are before it is learned."""
+        if statement.said == "unsure" or not self.kinds:
+            return 0.0
+        ratio, left = self._ratios(row)
+        good = sum(
+            share
+            for kind, share in zip(self.kinds, ratio, strict=True)
+            if self._value(kind.said, kind.name) > 0.0
+        )
+        interest = float(self._by_model(row)[1])
+        return tested((good + interest) * left, interest, worth=self.is_worth(statement))
+
+    def _take(self, row: int, statement: Statement, found: float) -> None:
         self.said[row] = statement
+        self._tested.append(found)
         if statement.said == "unsure":
             return
         which = self._kind_for(row, statement)
@@ -165,12 +194,25 @@ class Learned:
     # -- what follows ------------------------------------------------------------------------------------------------
 
     def _value(self, said: str, name: str) -> float:
-        """What an object is worth: by its name, else by what was said."""
-        return self.values.get(name, self.values[said]) if name else self.values[said]
+        """What an object is worth: by its name, else by what was said; a new kind that the model knows by now is one still."""
+        if name and name in self.values:
+            return self.values[name]
+        found_here = said == "class" and any(kind.said == "new" and kind.name == name for kind in self.kinds)
+        return self.values["new" if found_here else said]
 
     def is_worth(self, statement: Statement) -> bool:
         """Whether an object that this was said of is worth anything."""
         return statement.said != "unsure" and self._value(statement.said, statement.name) > 0.0
+
+    def _by_model(self, rows: slice | int = slice(None)) -> tuple[FloatArray, FloatArray]:
+        """Expected value, and probability of being worth anything, of all objects or of a row, without young classes."""
+        scene = self.scene
+        unknown = expit(scene.tendency.log_odds(self._weights, rows))
+        by_class = np.array([self._value("class", name) for name in scene.classes])
+        proba = scene.proba[rows]
+        value = (1.0 - unknown) * (proba @ by_class) + unknown * self.values["unknown"]
+        worth = (1.0 - unknown) * (proba @ (by_class > 0.0)) + unknown * (self.values["unknown"] > 0.0)
+        return value, worth
 
     def judged(self) -> tuple[FloatArray, FloatArray]:
         """Expected value (n,) of every object, and the probability (n,) that it is worth anything."""
@@ -184,16 +226,16 @@ class Learned:
             odds += ratio
             worth += ratio * value
             good += ratio * (value > 0.0)
-        unknown = expit(scene.tendency.log_odds(self._weights))
-        by_class = np.array([self._value("class", name) for name in scene.classes])
-        known = scene.proba @ by_class
-        model = (1.0 - unknown) * known + unknown * self.values["unknown"]
-        interest = (1.0 - unknown) * (scene.proba @ (by_class > 0.0)) + unknown * (
-            self.values["unknown"] > 0.0
-        )
-        rest = 1.0 / (1.0 + odds)
-        self._explained = (odds - good) * rest > _EXPLAINED
-        return (worth + model) * rest, (good + interest) * rest
+        model, interest = self._by_model()
+        left = 1.0 / (1.0 + odds)
+        self._explained = (odds - good) * left > _EXPLAINED
+        believed, rest = self._shares(left)
+        return believed * worth + rest * model, believed * good + rest * interest
+
+    def _shares(self, left: Any) -> tuple[Any, Any]:
+        """What young classes' ratios are multiplied with, and what they leave, where they would leave `left`."""
+        share = trust(self._tested)
+        return share * left, 1.0 - share + share * left
 
     def by_ranking(self) -> FloatArray | None:
         """Return the static scores (n,), -inf where `judged` found objects explained, if this is the ranking's turn."""
@@ -201,27 +243,32 @@ class Learned:
             return None
         return np.where(self._explained, -np.inf, self.scene.score)
 
-    def probabilities(self, row: int) -> dict[tuple[str, str], float]:
-        """What an object may be: probability by what is said and name; ("unknown", "") is none of them."""
-        looked = sum(len(kind.members) for kind in self.kinds)
-        ratio = {
-            (kind.said, kind.name or f"{number + 1}"): float(
-                np.exp(
-                    np.clip(
-                        kind.log_ratio[row] + np.log(len(kind.members) / (looked + 1.0)), -_LARGEST, _LARGEST
-                    )
-                )
-            )
-            for number, kind in enumerate(self.kinds)
-        }
-        rest = 1.0 / (1.0 + sum(ratio.values()))
-        found = {key: value * rest for key, value in ratio.items()}
+    def probabilities(self, row: int, called: Callable[[int], str] = str) -> dict[tuple[str, str], float]:
+        """What an object may be: probability by what is said and name; ("unknown", "") is none of them.
+
+        What nobody named is called by its first member, whose row `called` puts into words.
+        """
+        ratio, left = self._ratios(row)
+        believed, rest = self._shares(left)
+        found: dict[tuple[str, str], float] = {}
+        for kind, share in zip(self.kinds, ratio, strict=True):
+            key = (kind.said, kind.name or called(kind.members[0]))
+            found[key] = found.get(key, 0.0) + believed * share
         unknown = float(expit(self.scene.tendency.log_odds(self._weights, row)))
         for name, share in zip(self.scene.classes, self.scene.proba[row], strict=True):
             key = ("class", name)
             found[key] = found.get(key, 0.0) + rest * (1.0 - unknown) * float(share)
         found["unknown", ""] = rest * unknown
         return found
+
+    def _ratios(self, row: int) -> tuple[list[float], float]:
+        """Of an object: each young class's ratio to what all objects are like, and the share that they leave, if believed."""
+        looked = sum(len(kind.members) for kind in self.kinds)
+        ratio = [
+            exp(min(max(kind.log_ratio[row] + log(len(kind.members) / (looked + 1.0)), -_LARGEST), _LARGEST))
+            for kind in self.kinds
+        ]
+        return ratio, 1.0 / (1.0 + sum(ratio))
 
 
 def is_rankings_turn(found: Iterable[bool]) -> bool:

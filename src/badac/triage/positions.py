@@ -132,7 +132,7 @@ def _some(objects: Measurements) -> Measurements:
     return objects[:: max(1, -(-len(objects) // _SAMPLE))]
 
 
-def _robust_scale(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def robust_scale(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Median and inter-quartile range / 1.349 (m,) of each column; the standard deviation where half of it is one value."""
     low, centre, high = _columns(
         values, lambda x: np.percentile(x, (25, 50, 75)), np.array([0.0, 0.0, 0.0])
@@ -175,7 +175,7 @@ def _on_grid(
     noise = stand_in(noise_of_class(model.noise, None), training if len(training) else new)
     new, training, strange = (_log_rates(part, noise) for part in (new, training, strange))
     ground = training if len(training) else new
-    centre, scale = _robust_scale(_some(ground).values)
+    centre, scale = robust_scale(_some(ground).values)
     parts = [part for part in (_some(training), _some(new)) if len(part)]
     rows = np.vstack([_shrunk(part, centre, scale) for part in parts])
     mean, factors, psi = _principal(rows, _shrunk(strange, centre, scale))
@@ -226,7 +226,7 @@ class _Waves:
         for number in range(len(centre)):
             values = objects.values[seen & (band == number)]
             if values.size:
-                found = _robust_scale(values[:, None])
+                found = robust_scale(values[:, None])
                 centre[number], scale[number] = found[0][0], found[1][0]
         return cls(float(low), float(max(high, low + 1e-9)), centre, scale)
 

@@ -117,8 +117,15 @@ def make_app(desk: Desk, token: str, hosts: tuple[str, ...] = ("127.0.0.1", "loc
 
     @app.get("/api/object/{row}")
     def one(row: int) -> dict[str, Any]:
+        desk.reasons.of(row_of(row))
         with turn:
-            return desk.view(row_of(row))
+            return desk.view(row)
+
+    @app.get("/api/ahead/{row}")
+    def ahead(row: int) -> dict[str, Any]:
+        # While somebody looks at another one; what is said meanwhile does not wait for it.
+        desk.reasons.of(row_of(row))
+        return {"row": row}
 
     @app.get("/api/brief")
     def brief(rows: str) -> list[dict[str, Any]]:

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -22,53 +21,19 @@ import numpy.typing as npt
 
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
-from badac.triage.figures import NEXT, Figures
+from badac.triage.belonging import checked_ids, refuse_other_session
+from badac.triage.figures import Figures
 from badac.triage.journal import Journal
 from badac.triage.learning import Learned, Scene
+from badac.triage.options import TriageOptions
 from badac.triage.positions import Positions, space
+from badac.triage.queue import highest
 from badac.triage.statement import NAMED, SAID, Statement, checked_number, standing, values_set
 from badac.triage.young_class import ALIKE, log_background, log_normal
 from badac.verdicts import Verdicts
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class TriageOptions:
-    """What may be chosen about a session; the defaults are right for most.
-
-    Attributes
-    ----------
-    values : mapping
-        What an object is worth, by what is said of it ("artefact"), or by the name of a class, kind or artefact.
-    teach : float in [0, 1)
-        Share of looks at the objects that teach most, those whose interest is least certain, in place of the best.
-    who : str
-        Who looks; the user of the machine by default.
-    source : str
-        The file that the objects are from, for whoever reads the session.
-    verdicts : Verdicts, optional
-        Of the objects, in their order, if they were judged already.
-
-    Examples
-    --------
-    >>> from badac.triage import TriageOptions
-    >>> TriageOptions(values={"spike": -1.0}, teach=0.2, who="Ada").teach
-    0.2
-    """
-
-    values: Mapping[str, float] = field(default_factory=dict)
-    teach: float = 0.0
-    who: str = ""
-    source: str = ""
-    verdicts: Verdicts | None = None
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.teach < 1.0:
-            raise ValueError(f"`teach` is a share of the looks, from 0 to below 1: got {self.teach!r}.")
-        for name, value in self.values.items():
-            checked_number(f"the value of {name!r}", value)
 
 
 class Session:
@@ -168,24 +133,12 @@ class Session:
         self.objects: Measurements = objects if isinstance(objects, Measurements) else judged.objects
         self.model: BADACClassifier = model
         self.options: TriageOptions = options
-        self.ids: list[str] = _checked_ids(ids, len(self.objects))
+        self.ids: list[str] = checked_ids(ids, len(self.objects))
         self._row = {name: row for row, name in enumerate(self.ids)}
         journal = Journal.at(path)
         fitted = judged.model
         self.model_identity: str = fitted.identity
-        models = {head["model"] for head in journal.heads}
-        if models and self.model_identity not in models and not other_model:
-            raise ValueError(
-                f"{path} is the session of another model ({journal.heads[-1]['model'][:8]}; this one is "
-                f"{self.model_identity[:8]}). Give that model, or replay what was said for the objects of the same names: "
-                "Session.open(..., other_model=True), on the command line --other-model."
-            )
-        said_of = {each.object for each in journal.statements if each.said}
-        if said_of and not said_of & set(self.ids):
-            raise ValueError(
-                f"{path} is about other objects: none of the {len(said_of)} it names (such as {sorted(said_of)[0]!r}) is among "
-                f"the {len(self.ids)} of this table (such as {self.ids[0]!r}). Give the table that the session was about."
-            )
+        refuse_other_session(journal, self.model_identity, self.ids, other_model=other_model)
         self.verdicts: Verdicts = judged.verdicts() if options.verdicts is None else options.verdicts
         if len(self.verdicts) != len(self.objects):
             raise ValueError(
@@ -214,21 +167,11 @@ class Session:
     def next(self, n: int = 1) -> IntArray:
         """Return the rows of the n objects to look at next, most promising first; fewer where no more are left."""
         self.refresh()
-        value = np.where(self._looked, -np.inf, self._value)
-        n = min(int(n), int((~self._looked).sum()))
-        if n <= 0:
-            return np.empty(0, dtype=np.int64)
-        if n < len(value) // 4:
-            few = np.argpartition(-value, n - 1)[:n]
-            # All that tie with the last one, so that ties keep the order of the table.
-            few = np.flatnonzero(value >= value[few].min())
-        else:
-            few = np.arange(len(value))
-        rows = few[np.argsort(-value[few], kind="stable")[:n]].astype(np.int64)
-        first = self._first()
+        rows = highest(np.where(self._looked, -np.inf, self._value), min(int(n), int((~self._looked).sum())))
+        first = self._first() if len(rows) else None
         if first is None:
             return rows
-        return np.concatenate([[first], rows[rows != first]])[:n].astype(np.int64)
+        return np.concatenate([[first], rows[rows != first]])[: len(rows)].astype(np.int64)
 
     def _first(self) -> int | None:
         """Row of an object that comes before that of highest value: it teaches most, or it is the static ranking's turn."""
@@ -257,8 +200,11 @@ class Session:
         return self._interest
 
     def probabilities(self, row: int) -> dict[tuple[str, str], float]:
-        """Return what an object may be, known classes and what was said of others, with probabilities that sum to one."""
-        return self._learned.probabilities(self._checked_row(row))
+        """Return what an object may be, known classes and what was said of others, with probabilities that sum to one.
+
+        What nobody named is called by its first object: ("interesting", "like star-17").
+        """
+        return self._learned.probabilities(self._checked_row(row), lambda first: f"like {self.ids[first]}")
 
     def most_alike(self, row: int, n: int = 3) -> IntArray:
         """Return rows of the n training objects that an object is most alike, noise considered; none without any kept."""
@@ -377,22 +323,7 @@ class Session:
     def figures(self) -> Figures:
         """Return where the session stands."""
         self.refresh()
-        said = self._learned.said
-        worth = [self._learned.is_worth(each) for each in said.values()]
-        names: dict[str, int] = {}
-        for each in said.values():
-            key = f"{each.said}: {each.name}" if each.name else each.said
-            names[key] = names.get(key, 0) + 1
-        left = np.sort(self._interest[~self._looked])[::-1]
-        return Figures(
-            looked=len(said),
-            found=sum(worth),
-            expected_next=float(left[:NEXT].sum()),
-            discoveries=tuple(np.cumsum(worth, dtype=np.int64).tolist()),
-            by_name=names,
-            left=int((~self._looked).sum()),
-            elsewhere=self._elsewhere,
-        )
+        return Figures.of(self._learned, self._interest, self._looked, elsewhere=self._elsewhere)
 
     def widget(self) -> Any:
         """Return the page as a widget of a notebook (needs the package anywidget)."""
@@ -444,16 +375,3 @@ class Session:
         found = self.figures()
         where = "in memory" if self.path is None else str(self.path)
         return f"Session({len(self.ids)} objects, {found.looked} looked at, {found.found} found, {where})"
-
-
-def _checked_ids(ids: Sequence[Any] | None, n: int) -> list[str]:
-    names = [str(row) for row in range(n)] if ids is None else [str(name) for name in ids]
-    if len(names) != n:
-        raise ValueError(f"`ids` must name each of the {n} objects: got {len(names)} names.")
-    if len(set(names)) < n:
-        seen: set[str] = set()
-        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(
-            f"`ids` must be different: {twice!r} is there twice. A session knows its objects by name."
-        )
-    return names

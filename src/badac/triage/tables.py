@@ -15,7 +15,8 @@ from badac.estimators import BADACClassifier
 from badac.job.batches import batches
 from badac.job.explaining import Results
 from badac.job.record import layout_of
-from badac.triage.session import Session, TriageOptions
+from badac.triage.options import TriageOptions
+from badac.triage.session import Session
 from badac.triage.view import Desk
 from badac.verdicts import Verdicts
 

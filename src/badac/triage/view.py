@@ -6,16 +6,20 @@ Everything is numbers and plain text: the page draws it, and puts names where te
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+import numpy.typing as npt
 
 from badac.data import Catalogue, Measurements
 from badac.data.description import Description
 from badac.explain import Explanation, places
-from badac.job.explaining import explained, period_of
+from badac.job.explaining import period_of
 from badac.job.story import Story
+from badac.triage.positions import robust_scale
+from badac.triage.reasons import Reasons
 from badac.triage.session import Session
 from badac.writing import plain
 
@@ -46,6 +50,11 @@ class Desk:
         about = Description.of_objects(objects)
         found = Catalogue(objects, np.array(session.ids), None, "objects", kind=about.kind, axis=about.axis)
         return cls(session, found)
+
+    @cached_property
+    def reasons(self) -> Reasons:
+        """Why each object is strange; needs no turn of the session's."""
+        return Reasons(self.session.model, self.catalogue, self.pvalues)
 
     # -- the whole ---------------------------------------------------------------------------------------------------
 
@@ -105,14 +114,15 @@ class Desk:
             "guess": _guess(session, row),
             "said": None if said is None else {"said": said.said, "name": said.name, "who": said.who},
             "upside_down": self.catalogue.about.upside_down,
-            "points": _points(one, self.catalogue.about),
+            "columns": self.catalogue.about.kind == "catalogue",
+            "small": self._small(one),
         }
 
     def view(self, row: int) -> dict[str, Any]:
         """Return everything about an object."""
-        found = explained(self.session.model, self.catalogue[[row]], pvalue=self.pvalues.get(row))
+        found = self.reasons.of(row)
         numbers = found.numbers()
-        story = Story.of(self.session.model, numbers)
+        story = Story.of(self.session.model, numbers | {"hypothesis": found.explanation.reason(0)})
         shown = {
             **self.brief(row),
             **picture(found.explanation, about=self.catalogue.about),
@@ -132,18 +142,37 @@ class Desk:
     def _alike(self, member: int) -> dict[str, Any]:
         fitted = self.session.model.fitted_
         one = fitted.training[member : member + 1]
-        return {"label": str(fitted.training_label[member]), "points": _points(one, self.catalogue.about)}
+        return {"label": str(fitted.training_label[member]), "small": self._small(one)}
+
+    def _small(self, one: Measurements) -> list[list[Any]]:
+        """Points of a small picture; those of columns in units of each column's spread, as they have no unit in common."""
+        points = _points(one)
+        if self.catalogue.about.kind != "catalogue":
+            return points
+        centre, scale = self._columns
+        return [
+            [x, (value - centre[j]) / scale[j], None if error is None else error / scale[j], band, j]
+            for x, value, error, band, j in points
+        ]
+
+    @cached_property
+    def _columns(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Median and spread (m,) of each column, of the training where it is kept."""
+        training = self.session.model.fitted_.training
+        known = training if training.shape[1:] == self.catalogue.objects.shape[1:] else training[:0]
+        return robust_scale((known if len(known) else self.catalogue.objects)[:_MOST_POINTS].values)
 
 
 def picture(explanation: Explanation, row: int = 0, about: Description | None = None) -> dict[str, Any]:
     """Return what the picture of an object needs: points and prediction, the strangest window, and what the axes are."""
     about = about or explanation.about
-    points = _points(explanation.objects[row : row + 1], about)
+    points = _points(explanation.objects[row : row + 1])
     return {
         "kind": about.kind,
         "axis": str(about.axis),
         "quantity": str(about.quantity),
         "upside_down": about.upside_down,
+        "folded": about.folded,
         "bands": list(about.bands),
         "features": list(about.features),
         "label": str(explanation.label[row]),
@@ -163,7 +192,7 @@ def picture(explanation: Explanation, row: int = 0, about: Description | None = 
     }
 
 
-def _points(one: Measurements, about: Description) -> list[list[Any]]:
+def _points(one: Measurements) -> list[list[Any]]:
     """Coordinate, value, error (None without) and band of each measured point, in order."""
     seen = np.flatnonzero(one.observed[0])[:_MOST_POINTS]
     x = places(one, 0)

@@ -74,14 +74,17 @@ function standardised(object) {
   return { points, expected };
 }
 
-function small(points, caption, upsideDown = false) {
-  const [x0, x1] = range(points.map((p) => p[0])), [y0, y1] = range(points.map((p) => p[1]));
+// Columns are in units of their spread, all pictures on one scale around the middle of the known ones; curves fill theirs.
+function small(points, caption, { upside_down: upsideDown = false, columns = false } = {}) {
+  const [x0, x1] = range(points.map((p) => p[0])), [y0, y1] = columns ? [-5, 5] : range(points.map((p) => p[1]));
   const sx = (x) => 4 + (192 * (x - x0)) / (x1 - x0), sy = (y) => (upsideDown ? 4 : 96) + ((upsideDown ? 92 : -92) * (y - y0)) / (y1 - y0);
   const svg = draw("svg", { viewBox: "0 0 200 100", role: "img", "aria-label": caption });
-  for (const p of points) {
+  if (columns) svg.append(draw("line", { class: "zero", x1: 4, x2: 196, y1: sy(0), y2: sy(0) }));
+  for (const full of points) {
+    const p = [full[0], Math.max(y0, Math.min(y1, full[1])), ...full.slice(2)];
     const group = draw("g", { class: `b${p[3] % 8}` });
     if (p[2]) group.append(draw("line", { class: "bar", x1: sx(p[0]), x2: sx(p[0]), y1: sy(Math.max(y0, p[1] - p[2])), y2: sy(Math.min(y1, p[1] + p[2])) }));
-    group.append(marker(SHAPES[p[3] % 8], sx(p[0]), sy(p[1]), 2));
+    group.append(marker(SHAPES[p[3] % 8], sx(p[0]), sy(p[1]), columns ? 3 : 2));
     svg.append(group);
   }
   return svg;
@@ -97,7 +100,10 @@ class Picture {
     stage.addEventListener("wheel", (event) => { if (event.ctrlKey || event.shiftKey) { event.preventDefault(); this.scale(event.deltaY < 0 ? 0.8 : 1.25, this.at(event)); } }, { passive: false });
     stage.addEventListener("pointermove", (event) => this.hover(event));
     stage.addEventListener("pointerleave", () => { this.tip.hidden = true; });
-    stage.addEventListener("pointerdown", (event) => { this.from = event.pointerType === "mouse" ? this.at(event) : null; });
+    stage.addEventListener("pointerdown", (event) => {
+      this.from = event.pointerType === "mouse" ? this.at(event) : null;
+      if (this.from === null) this.hover(event); // a finger does not move over a point first
+    });
     stage.addEventListener("pointerup", (event) => {
       const to = this.from === null || this.from === undefined ? null : this.at(event);
       if (to !== null && Math.abs(to - this.from) > 0.03 * (this.x1 - this.x0)) { this.zoom = [Math.min(to, this.from), Math.max(to, this.from)]; this.render(); }
@@ -121,8 +127,10 @@ class Picture {
   }
 
   render() {
+    this.tip.hidden = true; // what it pointed at may be elsewhere now
+    // On a phone a unit is a pixel, so that letters keep their size.
     const object = this.object, narrow = this.stage.clientWidth < 600;
-    const width = (this.width = narrow ? 480 : 1300), tall = narrow ? 330 : 380, below = narrow ? 90 : 110;
+    const width = (this.width = narrow ? Math.max(300, this.stage.clientWidth) : 1300), tall = narrow ? 330 : 380, below = narrow ? 90 : 110;
     const left = (this.left = 58), foot = this.columns ? 96 : 34, height = tall + below + foot;
     const fold = (x) => (this.folded ? (((x / object.period) % 1) + 1) % 1 : x);
     const source = this.columns ? standardised(object) : { points: object.points, expected: object.expected };
@@ -186,9 +194,9 @@ class Picture {
         const label = draw("text", { x: sx(x), y: tall + below + 16, "text-anchor": "middle" }); label.textContent = short(x, 7); svg.append(label);
       }
       const name = draw("text", { x: width - 12, y: tall + below + 31, "text-anchor": "end" });
-      name.textContent = this.folded ? `phase, period ${short(object.period, 6)}` : object.axis || "point"; svg.append(name);
+      name.textContent = this.folded || (object.folded && object.period) ? `phase, period ${short(object.period, 6)}` : object.axis || "point"; svg.append(name);
     }
-    const what = draw("text", { x: left + 4, y: 14 }); what.textContent = this.columns ? "deviation from the prediction, in units of the larger uncertainty" : object.quantity; svg.append(what);
+    const what = draw("text", { x: left + 4, y: 14 }); what.textContent = !this.columns ? object.quantity : narrow ? "deviation, in units of the uncertainty" : "deviation from the prediction, in units of the larger uncertainty"; svg.append(what);
     this.shown = [];
     points.forEach((p, k) => {
       if (!inside(p[0])) return;
@@ -221,6 +229,15 @@ class Picture {
   }
 }
 
+// Phases are folded already.
+const foldable = (object) => Boolean(object.period) && !object.folded;
+
+function zoomButtons(picture) {
+  const one = (sign, words, action) => make("button", { type: "button", class: "zoom", title: words, "aria-label": words, onclick: () => action(picture()) }, sign);
+  return make("span", { class: "zooms" }, one("+", "zoom in", (p) => p.scale(0.7)), one("−", "zoom out", (p) => p.scale(1.4)),
+    one("0", "show all", (p) => { p.zoom = null; p.render(); }));
+}
+
 function legendOf(object) {
   const bands = [...new Set(object.points.map((p) => p[3]))].sort((a, b) => a - b);
   return [
@@ -231,8 +248,8 @@ function legendOf(object) {
 
 // -- the page -------------------------------------------------------------------------------------------------------
 
-export function mount(root, call, { keys = root, storage = null } = {}) {
-  const page = { state: null, object: null, view: "one", picture: null, row: null, cards: [], busy: false, skipped: new Set() };
+export function mount(root, call, { keys = root, storage = null, ahead = false } = {}) {
+  const page = { state: null, object: null, view: "one", picture: null, row: null, cards: [], busy: false, skipped: new Set(), asked: new Set() };
   const key = "badac-triage-unsent";
   const kept = () => { try { return JSON.parse(storage?.getItem(key) || "[]"); } catch { return []; } };
   const keep = (list) => { try { storage?.setItem(key, JSON.stringify(list)); } catch { /* a private window */ } };
@@ -302,7 +319,8 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
   }
 
   function finished() {
-    page.row = null; page.object = null;
+    page.row = null; page.object = null; page.cards = []; cards.replaceChildren(); main.removeAttribute("aria-busy");
+    stage.hidden = false;
     title.textContent = "Everything has been looked at"; saidOf.textContent = "";
     stage.replaceChildren(make("p", { class: "done" }, `${page.state.figures.found} found among ${page.state.figures.looked}. The session is in ${page.state.file || "memory"}.`));
     legend.replaceChildren(); panels.replaceChildren(); tally(); buttons();
@@ -319,10 +337,13 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
   }
 
   async function show(row) {
-    page.view = "one"; page.row = row;
+    // Until it is seen nothing can be said of it, and what was shown stays.
+    page.view = "one"; page.row = row; page.object = null;
+    main.setAttribute("aria-busy", "true");
     const object = await ask("GET", `/api/object/${row}`);
     if (page.row !== row) return;
-    page.object = object;
+    page.object = object; page.cards = [];
+    main.removeAttribute("aria-busy");
     cards.replaceChildren(); notice.hidden = notice.textContent === "";
     title.textContent = object.id; root.dataset.object = object.id;
     saidOf.textContent = object.said ? `said: ${object.said.said}${object.said.name ? `, ${object.said.name}` : ""} (${object.said.who})` : "";
@@ -330,7 +351,8 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     page.picture = new Picture(stage, object);
     legend.replaceChildren(
       ...legendOf(object),
-      ...(object.period ? [make("button", { type: "button", "aria-pressed": "false", id: "badac-fold", onclick: fold }, make("kbd", {}, "f"), "fold")] : []),
+      zoomButtons(() => page.picture),
+      ...(foldable(object) ? [make("button", { type: "button", "aria-pressed": "false", id: "badac-fold", onclick: fold }, make("kbd", { "aria-hidden": "true" }, "f"), "fold")] : []),
     );
     const probabilities = make("ul", { class: "probs" }, object.probabilities.slice(0, 8).map((one) => {
       const share = make("span", { class: "share", "aria-hidden": "true" });
@@ -341,20 +363,32 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     const place = Object.entries(object.carried);
     panels.replaceChildren(
       make("section", { class: "panel", "aria-label": "What it may be" }, make("h2", {}, "What it may be, by now"), probabilities,
+        make("p", { class: "note" }, "\u201cnone of these\u201d goes by the rank, and by what was found so far."),
         make("p", {}, `p-value ${object.pvalue === null || object.pvalue === undefined ? "not worked out" : short(object.pvalue, 2)}; expected value ${short(object.value, 3)}`)),
       make("section", { class: "panel", "aria-label": "Why it is strange" }, make("h2", {}, "Why it is strange"), object.why.map((words) => make("p", {}, words)),
         object.furthest.length ? make("ul", {}, object.furthest.slice(0, 5).map((words) => make("li", {}, words))) : null),
       make("section", { class: "panel", "aria-label": "Most alike in the training" }, make("h2", {}, "Most alike in the training"),
-        make("div", { class: "small" }, object.alike.map((one) => make("figure", {}, small(one.points, `a training object of class ${one.label}`, object.upside_down), make("figcaption", {}, one.label)))),
+        make("div", { class: "small" }, object.alike.map((one) => make("figure", {}, small(one.small, `a training object of class ${one.label}`, object), make("figcaption", {}, one.label)))),
         object.links.length ? make("p", {}, "At this place: ", object.links.map((link, k) => [k ? ", " : "", make("a", { href: link.href, target: "_blank", rel: "noopener noreferrer" }, link.name)]).flat()) : null,
         place.length ? make("details", {}, make("summary", {}, "from the table"), make("ul", {}, place.map(([column, value]) => make("li", {}, `${column}: ${value}`)))) : null),
     );
     tally(); buttons();
     announce(`${object.id}. ${object.why[0] || ""}`);
+    prepare();
+  }
+
+  // What may come next is worked out while somebody looks.
+  async function prepare() {
+    if (!ahead) return;
+    for (const row of upcoming().filter((one) => one !== page.row).slice(0, 3)) {
+      if (page.asked.has(row)) continue;
+      page.asked.add(row);
+      try { await call("GET", `/api/ahead/${row}`); } catch { page.asked.delete(row); return; }
+    }
   }
 
   function fold() {
-    if (!page.object?.period) return;
+    if (!page.object || !foldable(page.object)) return;
     page.picture.folded = !page.picture.folded; page.picture.zoom = null; page.picture.render();
     root.querySelector("#badac-fold")?.setAttribute("aria-pressed", `${page.picture.folded}`);
   }
@@ -373,7 +407,7 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
     );
   }
 
-  const chosen = () => (page.view === "grid" ? page.cards.filter((card) => card.getAttribute("aria-pressed") === "true").map((card) => Number(card.dataset.row)) : page.row === null ? [] : [page.row]);
+  const chosen = () => (page.view === "grid" ? page.cards.filter((card) => card.getAttribute("aria-pressed") === "true").map((card) => Number(card.dataset.row)) : page.object === null ? [] : [page.row]);
 
   async function say(what, label = null) {
     const rows = chosen();
@@ -445,19 +479,19 @@ export function mount(root, call, { keys = root, storage = null } = {}) {
   }
 
   async function grid() {
-    page.view = "grid"; page.row = null;
+    page.view = "grid"; page.row = null; page.object = null;
     const rows = page.state.next.slice(0, 12);
     if (!rows.length) { page.view = "one"; return finished(); }
     const found = await ask("GET", `/api/brief?rows=${rows.join(",")}`);
     stage.hidden = true; legend.hidden = true; panels.hidden = true; saidOf.textContent = "";
     title.textContent = "The next twelve"; delete root.dataset.object;
     page.cards = found.map((one) => make("button", { type: "button", class: "card", "aria-pressed": "false", "data-row": one.row,
-      onclick: (event) => toggle(event.currentTarget), ondblclick: () => show(one.row) }, small(one.points, `points of ${one.id}`, one.upside_down), make("b", {}, one.id), make("small", {}, `${one.guess}; worth ${short(one.value, 2)}`)));
+      onclick: (event) => toggle(event.currentTarget), ondblclick: () => show(one.row) }, small(one.small, `points of ${one.id}`, one), make("b", {}, one.id), make("small", {}, `${one.guess}; worth ${short(one.value, 2)}`)));
     cards.replaceChildren(...page.cards); tally(); buttons();
     page.cards[0]?.focus(); announce("Grid of the next twelve: enter chooses, then say one thing of all chosen.");
   }
 
-  async function single() { page.view = "one"; page.cards = []; cards.replaceChildren(); await advance(); }
+  async function single() { page.view = "one"; await advance(); }
   const toggle = (card) => card.setAttribute("aria-pressed", card.getAttribute("aria-pressed") === "true" ? "false" : "true");
 
   async function back() {
@@ -542,10 +576,10 @@ export function mountPicture(root, object) {
   root.append(stage);
   const picture = new Picture(stage, object);
   const fold = () => { picture.folded = !picture.folded; picture.zoom = null; picture.render(); toggle.setAttribute("aria-pressed", `${picture.folded}`); };
-  const toggle = make("button", { type: "button", "aria-pressed": "false", onclick: fold }, make("kbd", {}, "f"), "fold");
-  root.append(make("div", { class: "legend" }, legendOf(object), object.period ? toggle : null));
+  const toggle = make("button", { type: "button", "aria-pressed": "false", onclick: fold }, make("kbd", { "aria-hidden": "true" }, "f"), "fold");
+  root.append(make("div", { class: "legend" }, legendOf(object), zoomButtons(() => picture), foldable(object) ? toggle : null));
   stage.addEventListener("keydown", (event) => {
-    const action = { "+": () => picture.scale(0.7), "-": () => picture.scale(1.4), 0: () => { picture.zoom = null; picture.render(); }, f: () => object.period && fold() }[event.key];
+    const action = { "+": () => picture.scale(0.7), "-": () => picture.scale(1.4), 0: () => { picture.zoom = null; picture.render(); }, f: () => foldable(object) && fold() }[event.key];
     if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault(); event.stopPropagation(); action();
   });
@@ -567,4 +601,4 @@ export default {
 };
 
 const own = document.getElementById("badac-triage");
-if (own) mount(own, overHttp(new URLSearchParams(location.search).get("token") || ""), { keys: document, storage: window.localStorage });
+if (own) mount(own, overHttp(new URLSearchParams(location.search).get("token") || ""), { keys: document, storage: window.localStorage, ahead: true });
