@@ -97,10 +97,11 @@ def browser() -> Iterator[object]:
 
 def opened(browser, address: str, **context):
     page = browser.new_context(**context).new_page()
+    page.set_default_timeout(120_000)  # of a browser beside other work
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     page.goto(address)
-    page.wait_for_selector(".probs li", timeout=30_000)
+    page.wait_for_selector(".probs li")
     return page
 
 
