@@ -12,6 +12,7 @@ from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes import Population, Subclasses, Template
 from badac.classes.subclasses.gap import gap_evidence, single_peak
+from badac.data.concatenation import concatenate
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
 from badac.noise import Gaussian, Outliers
@@ -136,7 +137,7 @@ def test_templates_within_a_class_beat_one_template() -> None:
 def test_the_estimator_uses_stores_and_explains_it(tmp_path: Path) -> None:
     mixed, _ = families(80, 2, seed=13)
     other = Measurements(np.random.default_rng(14).normal(0.0, 0.3, (40, AT.size)), 0.3, at=AT)
-    both = badac.data.measurements.concatenate([mixed, other])
+    both = concatenate([mixed, other])
     label = np.repeat(["mixed", "flat"], [80, 40])
     model = BADACClassifier(class_model="subclasses", random_state=0).fit(both, label)
     assert [part.division.number for part in model.class_models_] == [1, 2]

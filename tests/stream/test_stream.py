@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import badac
 from badac import BADACClassifier, Measurements, Stream
+from badac.data.concatenation import concatenate
 from badac.simulate import experiment
 from badac.stream import step
 from badac.stream.new_class_prior import Alikeness, ConjugateClass, message
@@ -31,7 +32,7 @@ def noisy(kind: str, n: int, seed: int) -> Measurements:
 
 
 def joined(*parts: Measurements) -> Measurements:
-    return badac.data.measurements.concatenate(list(parts))
+    return concatenate(list(parts))
 
 
 @pytest.fixture(scope="module")

@@ -202,8 +202,15 @@ def annotated(cls: type) -> dict[str, Any]:
     return out
 
 
+def _without_alias(wanted: Any) -> Any:
+    """Return what an alias of Python's ``type`` statement stands for: from NumPy 2.5 on ``NDArray[...]`` is one."""
+    stands_for = getattr(typing.get_origin(wanted), "__value__", None)
+    return wanted if stands_for is None else stands_for[typing.get_args(wanted)]
+
+
 def matches(value: Any, wanted: Any) -> bool:
     """Whether a value is of an annotated type, as far as files go."""
+    wanted = _without_alias(wanted)
     if wanted is Any:
         return True
     if wanted is None or wanted is type(None):
