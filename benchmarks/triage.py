@@ -156,6 +156,11 @@ def finished(kept: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def lines_of(kept: dict[str, Any]) -> str:
+    """Return the results as JSON, one line a case."""
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(one)}" for key, one in kept.items()) + "\n}\n"
+
+
 def merged(paths: list[Path]) -> dict[str, Any]:
     """Return the results of several files, which were measured in parts, as one."""
     return {key: one for path in paths for key, one in json.loads(path.read_text()).items()}
@@ -265,7 +270,7 @@ def main() -> None:
     kept: dict[str, Any] = json.loads(asked.results.read_text()) if asked.results.exists() else {}
     if asked.merge:
         kept = merged(asked.merge)
-        write_whole(asked.results, json.dumps(kept, indent=1))
+        write_whole(asked.results, lines_of(kept))
     for seed in range(asked.first_seed, asked.first_seed + asked.seeds):
         for name in asked.sets:
             found = find(name)
@@ -277,7 +282,7 @@ def main() -> None:
                 file = asked.fits / f"{name}-{case.name.replace(' ', '_')}-{seed}.pkl"
                 new = run_case(case, seed, asked.who, one, file)
                 if new:
-                    write_whole(asked.results, json.dumps(kept, indent=1))
+                    write_whole(asked.results, lines_of(kept))
                     line = {kind: {who: one[kind][who]["found"] for who in new} for kind in KINDS}
                     print(f"{name}/{case.name}/{seed}", json.dumps(line), flush=True)
     print(table(kept))
