@@ -13,7 +13,7 @@ import pytest
 from small_tables import straying
 
 import badac
-from badac import BADACClassifier
+from badac import BADACClassifier, Measurements
 from badac._kernels import NUMPY, using
 
 # Sums in vectors of other widths round otherwise, some 1e-13 a sum, and EM goes on from there.
@@ -30,18 +30,47 @@ def answers(n_jobs: int) -> np.ndarray:
     return np.hstack([model.predict_proba(new, X_err=0.3), model.anomaly_score(new, X_err=0.3)[:, None]])
 
 
-def answers_of_the_default(n_jobs: int) -> np.ndarray:
-    """Every class model on trial, the stack and its trees, and members left out: probabilities, scores and p-values."""
+def straying_points(n_jobs: int) -> tuple[BADACClassifier, Measurements]:
+    """On a grid, every class model on trial, the stack and its trees."""
     values, label = straying(160, 1)
     model = BADACClassifier(random_state=0, n_jobs=n_jobs).fit(values, label, X_err=0.05)
     assert model.ensemble_ is not None
-    new = straying(30, 2)[0]
-    asked = (model.anomaly_score, model.anomaly_pvalue)
-    return np.column_stack([model.predict_proba(new, X_err=0.05), *(ask(new, X_err=0.05) for ask in asked)])
+    return model, Measurements(straying(30, 2)[0], 0.05)
 
 
-def in_another_process(n_jobs: int) -> str:
-    code = f"import test_determinism as t; print(t.bits(t.answers_of_the_default({n_jobs})))"
+def curves(n_jobs: int) -> tuple[BADACClassifier, Measurements]:
+    """At times of their own, in two bands, with a column beside them."""
+    rng = np.random.default_rng(3)
+    label = np.arange(70) % 2
+    at = np.sort(rng.uniform(-20.0, 60.0, (70, 9)), axis=1)
+    decay = np.where(label == 0, 12.0, 40.0)[:, None]
+    truth = 10.0 * np.where(at < 0.0, np.exp(at / 5.0), np.exp(-at / decay))
+    band = np.broadcast_to(np.arange(9) % 2, at.shape)
+    objects = Measurements(truth + 0.5 * rng.standard_normal(at.shape), 0.5, at=at, band=band)
+    objects = objects.with_columns({"z": (0.5 * label + 0.2 * rng.standard_normal(70), np.full(70, 0.1))})
+    return BADACClassifier(random_state=0, n_jobs=n_jobs).fit(objects[10:], label[10:]), objects[:10]
+
+
+def counts(n_jobs: int) -> tuple[BADACClassifier, Measurements]:
+    """Counts, whose likelihood is approximated about each object."""
+    rng = np.random.default_rng(4)
+    label = np.arange(90) % 2
+    rate = np.exp(1.0 + 0.8 * label[:, None] * np.linspace(0.0, 1.0, 6) + 0.3 * rng.standard_normal((90, 6)))
+    counted = Measurements(rng.poisson(rate).astype(float))
+    model = BADACClassifier(noise="poisson", random_state=0, n_jobs=n_jobs).fit(counted[20:], label[20:])
+    return model, counted[:20]
+
+
+CASES = {"straying_points": straying_points, "curves": curves, "counts": counts}
+
+
+def asked(model: BADACClassifier, new: Measurements) -> np.ndarray:
+    """Probabilities, scores and p-values, the latter from members left out."""
+    return np.column_stack([model.predict_proba(new), model.anomaly_score(new), model.anomaly_pvalue(new)])
+
+
+def in_another_process(case: str, n_jobs: int) -> str:
+    code = f"import test_determinism as t; print(t.bits(t.asked(*t.CASES[{case!r}]({n_jobs}))))"
     here = str(Path(__file__).parent)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=here, env=os.environ
@@ -53,18 +82,16 @@ def bits(found: np.ndarray) -> str:
     return hashlib.sha256(found.tobytes()).hexdigest()
 
 
-def test_threads_and_processes_change_no_bit() -> None:
-    alone = answers_of_the_default(1)
-    assert bits(alone) == bits(answers_of_the_default(3)) == in_another_process(2)
-
-
-def test_save_and_load_change_no_bit(tmp_path: Path, small_model: BADACClassifier) -> None:
-    badac.save(small_model, tmp_path / "model.badac")
-    again = badac.load(tmp_path / "model.badac")
-    new = np.random.default_rng(0).standard_normal((40, 4))
-    for ask in ("predict_proba", "anomaly_score", "anomaly_pvalue"):
-        found, expected = (getattr(one, ask)(new, X_err=0.3) for one in (again, small_model))
-        assert bits(found) == bits(expected), ask
+@pytest.mark.parametrize("case", CASES)
+def test_threads_processes_and_files_change_no_bit(case: str, tmp_path: Path) -> None:
+    model, new = CASES[case](1)
+    alone = asked(model, new)
+    assert np.isfinite(alone).all()
+    badac.save(model, tmp_path / "model.badac")
+    assert bits(asked(badac.load(tmp_path / "model.badac"), new)) == bits(alone)
+    assert in_another_process(case, 2) == bits(alone)
+    model.set_params(n_jobs=3)
+    assert bits(asked(model, new)) == bits(alone)
 
 
 def test_instruction_sets_agree(monkeypatch: pytest.MonkeyPatch) -> None:
