@@ -54,8 +54,8 @@ def curves(n_jobs: int) -> tuple[BADACClassifier, Measurements]:
 def counts(n_jobs: int) -> tuple[BADACClassifier, Measurements]:
     """Counts, whose likelihood is approximated about each object."""
     rng = np.random.default_rng(4)
-    label = np.arange(90) % 2
-    rate = np.exp(1.0 + 0.8 * label[:, None] * np.linspace(0.0, 1.0, 6) + 0.3 * rng.standard_normal((90, 6)))
+    label = np.arange(60) % 2
+    rate = np.exp(1.0 + 0.8 * label[:, None] * np.linspace(0.0, 1.0, 4) + 0.3 * rng.standard_normal((60, 4)))
     counted = Measurements(rng.poisson(rate).astype(float))
     model = BADACClassifier(noise="poisson", random_state=0, n_jobs=n_jobs).fit(counted[20:], label[20:])
     return model, counted[:20]
