@@ -103,7 +103,7 @@ sdist:
 wheel: export COVERAGE_FILE := $(CURDIR)/build/clean/runs/$(PIECE).coverage
 wheel: build/clean/installed
 	build/clean/bin/python -m benchmarks.project wheel $(DIST)/repaired/*.whl $(DIST)/*.tar.gz
-	$(call against-installed,build/clean,wheel,--cov=badac --cov-report=)
+	$(call against-installed,build/clean,wheel,--cov=badac --cov-report= --cov-fail-under=0)
 	$(if $(filter whole,$(PIECE)),$(MAKE) coverage-floor)
 
 build/clean/installed: $(DIST)/made
