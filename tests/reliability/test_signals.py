@@ -142,3 +142,34 @@ def test_a_signal_that_python_would_throw_away(number: str, word: str) -> None:
     )
     assert done.stdout.strip() == word, done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+# Ctrl-C while the cluster starts: what is half-started cannot be closed as Dask closes clusters when Python ends.
+HALF_STARTED = """
+import distributed
+from distributed.deploy.spec import SpecCluster
+class Half:
+    shutdown_on_close, status = True, "starting"
+    def close(self, timeout=None):
+        raise AssertionError("Status.init")
+half = Half()
+SpecCluster._instances.add(half)
+def interrupted(**_):
+    raise KeyboardInterrupt
+distributed.LocalCluster = interrupted
+from badac.dask import cluster
+try:
+    with cluster(workers=1):
+        pass
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_a_cluster_that_was_half_started_leaves_no_traceback() -> None:
+    pytest.importorskip("distributed")
+    done = subprocess.run(
+        [sys.executable, "-c", HALF_STARTED], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout.strip() == "heard", done.stderr
+    assert "Traceback" not in done.stderr, done.stderr

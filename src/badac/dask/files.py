@@ -7,10 +7,11 @@ parts by a tree reduction (`badac.dask.reduction`). Workers and the caller must 
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -75,6 +76,7 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     """
     try:
         import distributed
+        from distributed.deploy.spec import close_clusters
     except ImportError as error:
         raise ImportError(
             "several workers need dask and distributed: pip install 'badac[scale]' brings them."
@@ -100,8 +102,8 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
                 )
             yield client
         return
-    with (
-        distributed.LocalCluster(
+    try:
+        local = distributed.LocalCluster(
             n_workers=workers or 1,
             threads_per_worker=1,
             processes=True,
@@ -112,10 +114,22 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
             protocol="tls://" if is_private() else "tcp://",
             # Tornado's and the nannies' words about lost connections are no news to the user of a command.
             silence_logs=50,
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
+        )
+    except BaseException:
+        # Dask closes what was half-started when Python ends, and finds that it never began.
+        atexit.unregister(close_clusters)
+        atexit.register(_close_half_started)
+        raise
+    with local, distributed.Client(local, set_as_default=False) as client:
         yield client
+
+
+def _close_half_started() -> None:
+    """As Dask does at the end of Python, without a word about workers that never began."""
+    from distributed.deploy.spec import close_clusters
+
+    with suppress(AssertionError):
+        close_clusters()
 
 
 def _is_news(record: logging.LogRecord) -> bool:
