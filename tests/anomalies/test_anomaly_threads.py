@@ -31,7 +31,9 @@ def data() -> Any:
 
 @pytest.fixture(scope="module")
 def model(data: Any) -> BADACClassifier:
-    return BADACClassifier(class_model="population", random_state=0).fit(data.train, data.train_label)
+    fitted = BADACClassifier(class_model="population", random_state=0).fit(data.train, data.train_label)
+    assert fitted.anomaly_model_ is not None  # learned when first asked: before anybody counts threads
+    return fitted
 
 
 def irregular(n: int, rng: np.random.Generator) -> tuple[Measurements, np.ndarray]:

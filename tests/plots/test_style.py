@@ -60,9 +60,20 @@ def test_the_same_numbers_give_the_same_file():
 def test_a_failed_write_leaves_nothing(tmp_path):
     figure, _ = new_figure()
     (tmp_path / "figure.png").mkdir()  # cannot be replaced by a file
-    with pytest.raises(OSError):
+    with pytest.raises(ValueError, match="is no file but a folder"):
         save(figure, tmp_path / "figure")
     assert [path.name for path in tmp_path.iterdir()] == ["figure.png"]
+
+
+def test_a_figure_that_cannot_be_renamed_leaves_nothing(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError("no")
+
+    figure, _ = new_figure()
+    monkeypatch.setattr("badac.writing.os.replace", refused)
+    with pytest.raises(OSError, match="no"):
+        save(figure, tmp_path / "figure")
+    assert list(tmp_path.iterdir()) == []
 
 
 # Dichromatic vision, Vienot et al. 1999, in linear RGB.
