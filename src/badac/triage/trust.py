@@ -1,6 +1,6 @@
 """How far young classes are believed: as far as they have foretold what was said.
 
-Before each look there are two opinions on whether the object is worth it: what young classes make of it, and the tendency alone
+Before each look there are two predictions whether it is worth it: what young classes make of it, and the tendency alone
 (`badac.triage.tendency`). A few members may be no Gaussian, or the tendency may be too smooth; which of the two is better
 differs from survey to survey, and each look tells. With ``p_1`` and ``p_2`` what they said before it,
 
