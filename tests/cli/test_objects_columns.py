@@ -116,7 +116,7 @@ def test_absent_columns_are_named_in_one_sentence(files):
     out = files["folder"] / "none"
     done = run("rank", files["model"], files["new"], "-o", out, "-j", "1")
     assert done.exit_code != 0 and "Traceback" not in done.output
-    assert "beside the points (host_photoz)" in said(done) and "--labels FILE" in said(done)
+    assert "beside the points (host_photoz)" in said(done) and "--objects FILE" in said(done)
     lacking = files["folder"] / "lacking.csv"
     pd.read_csv(files["new_objects"])[["object_id", "type", "ra"]].to_csv(lacking, index=False)
     done = run("rank", files["model"], files["new"], "--labels", lacking, "-o", out, "-j", "1")
@@ -152,3 +152,64 @@ def test_columns_that_cannot_count_are_refused(files, words, sentence):
 def test_without_a_table_of_the_objects_it_says_where_columns_come_from(files):
     done = run("fit", files["train"], "--columns", "host_photoz", "-o", files["folder"] / "x.badac", *QUICK)
     assert done.exit_code != 0 and "--labels FILE" in said(done)
+
+
+def test_one_step_takes_the_table_of_the_new_objects(files):
+    out = files["folder"] / "one_step"
+    words = ("rank", files["train"], files["new"], "--labels", files["objects"], "--columns", "host_photoz")
+    done = run(*words, "--objects", files["new_objects"], "-o", out, *QUICK)
+    assert done.exit_code == 0, done.output
+    ranking = pd.read_parquet(out / "ranking.parquet").set_index("object")
+    known = pd.read_csv(files["new_objects"]).set_index("object_id")
+    # Its other columns travel along, and the redshift tells the class of whoever has one.
+    np.testing.assert_allclose(ranking["ra"], known.loc[ranking.index, "ra"])
+    measured = known.loc[ranking.index, "host_photoz"].notna()
+    assert (ranking["class"] == known.loc[ranking.index, "type"])[measured].all()
+
+
+def test_one_step_says_before_it_learns_that_the_new_objects_are_nowhere(files):
+    out = files["folder"] / "nowhere"
+    done = run(
+        "rank", files["train"], files["new"], "--labels", files["objects"], "--columns", "host_photoz",
+        "-o", out, *(word for word in QUICK if word != "-q"),
+    )  # fmt: skip
+    assert done.exit_code != 0 and "--objects FILE" in said(done) and "train_objects.csv" in said(done)
+    assert "Learning" not in said(done) and not out.exists()
+
+
+def test_the_table_of_new_objects_is_refused_where_none_are_read(files):
+    done = run("fit", files["train"], "--labels", files["objects"], "--objects", files["objects"], *QUICK)
+    assert done.exit_code != 0 and "--labels FILE" in said(done)
+
+
+def write_periodic(folder: Path, name: str, n: int, seed: int) -> tuple[Path, Path]:
+    """Stars whose shape shows in phase alone, with periods in a table of their own."""
+    rng = np.random.default_rng(seed)
+    ids, kind = [f"V{seed}{row:03d}" for row in range(n)], np.array(["saw", "sine"])[np.arange(n) % 2]
+    period = rng.uniform(0.4, 0.9, n)
+    time = np.sort(rng.uniform(0, 50, (n, 40)), axis=1)
+    phase = time / period[:, None] % 1.0
+    shape = np.where((kind == "saw")[:, None], 2 * phase - 1, np.sin(2 * np.pi * phase))
+    rows = pd.DataFrame({"oid": np.repeat(ids, 40), "mjd": time.ravel(), "flux": shape.ravel()})
+    rows["flux_err"] = 0.1
+    rows["flux"] += 0.1 * rng.standard_normal(len(rows))
+    rows.to_csv(folder / f"{name}.csv", index=False)
+    table = pd.DataFrame({"oid": ids, "class": kind, "period": period})
+    table.to_csv(folder / f"{name}_stars.csv", index=False)
+    return folder / f"{name}.csv", folder / f"{name}_stars.csv"
+
+
+def test_periods_of_new_objects_come_from_their_own_table(tmp_path):
+    train, stars = write_periodic(tmp_path, "known", 24, 1)
+    new, new_stars = write_periodic(tmp_path, "later", 10, 2)
+    words = ("rank", train, new, "--labels", stars, "--period", "period", "-o", tmp_path / "out")
+    quick = ("--class-model", "population", *QUICK[2:])
+    done = run(*words, *quick)
+    assert done.exit_code != 0 and "--objects FILE" in said(done) and not (tmp_path / "out").exists()
+    done = run(*words, "--objects", new_stars, *quick)
+    assert done.exit_code == 0, done.output
+    ranking = pd.read_parquet(tmp_path / "out" / "ranking.parquet").set_index("object")
+    truth = pd.read_csv(new_stars).set_index("oid")
+    assert (ranking["class"] == truth.loc[ranking.index, "class"]).mean() >= 0.9
+    done = run("explain", tmp_path / "out", "--rank", "1", "--objects", new_stars, "-j", "1")
+    assert done.exit_code == 0, done.output

@@ -73,11 +73,7 @@ def explain(
             )
         fitted, one, pvalue = _found(model, new, name, rank, ranking, table)
         fitted.n_jobs = jobs
-        from badac.job.record import layout_of
-
-        say_what_is_not_used(
-            context, *TRAINING_ONLY, "label", *(() if layout_of(fitted).beside else ("labels",))
-        )
+        say_what_is_not_used(context, *TRAINING_ONLY, "label")
         for line in one.losses.notes:
             note(line, warning=True)
         from badac.job.explaining import explained

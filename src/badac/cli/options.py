@@ -175,9 +175,12 @@ def load_model(path: Path) -> BADACClassifier:
     return model  # type: ignore[no-any-return]
 
 
-def read_labelled(path: Path, table: TableOptions, *, quiet: bool = False) -> Training:
-    """Read the training table and say how it was understood."""
+def read_labelled(path: Path, table: TableOptions, *, quiet: bool = False, new_too: bool = False) -> Training:
+    """Read the training table and say how it was understood; `new_too`: the verb reads new objects as well."""
     from badac.job import read_training
+
+    if table.objects and not new_too:
+        raise typer.BadParameter("--objects is the table of new objects; that of these is --labels FILE.")
 
     with step(f"Reading {path.name}"):
         training = read_training(path, table)

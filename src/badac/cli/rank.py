@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 TRAINING_OPTIONS = (
     *TRAINING_ONLY,
     "label",
-    "labels",
     "class_model",
     "noise",
     "anomaly_prior",
@@ -152,17 +151,20 @@ def rank(
             with step(f"Loading {model.name}"):
                 fitted = load_model(model)
             fitted.n_jobs = jobs
-            used = {"labels"} if layout_of(fitted).beside else set()
-            say_what_is_not_used(context, *(name for name in TRAINING_OPTIONS if name not in used))
+            say_what_is_not_used(context, *TRAINING_OPTIONS)
+            layout = table.over(layout_of(fitted))
         else:
-            training = read_labelled(model, table, quiet=as_json)
-            from badac.job import Settings, learn
+            training = read_labelled(model, table, quiet=as_json, new_too=True)
+            from badac.job import Settings, check_readable, learn
+
+            layout = table.over(training.layout)
+            if on_error is OnErrorChoice.stop:
+                check_readable(new, layout, batch)
 
             settings = Settings(class_model, noise, anomaly_prior, seed, folds, diagnose)
             fitted = learn(training, settings, n_jobs=jobs, step=step)
         from badac.job import RankOptions, output_folder, rank_file, rows_in, write_results
 
-        layout = table.over(layout_of(fitted))
         options = RankOptions(layout, fdr, batch, show, command, on_error.value, without=without)
         if on_cluster:
             found = rank_on_cluster(fitted, new, output, options, workers=workers, scheduler=scheduler)
@@ -190,8 +192,8 @@ def rank(
             warn(line)
         if not as_json:
             inform(f"Ranking: {output / f'ranking.{form.suffix}'}\nReport: {output / 'report.html'}")
-            beside = f" --labels {table.labels}" if layout.beside else ""
-            inform(f"Next: badac explain {output} --rank 1{beside}")
+            beside = table.objects or table.labels
+            inform(f"Next: badac explain {output} --rank 1{f' --objects {beside}' if beside else ''}")
 
 
 def _show(found: Found) -> None:

@@ -63,6 +63,14 @@ Labels = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+Objects = Annotated[
+    Path | None,
+    typer.Option(
+        "--objects",
+        help="File with a row per new object: its name, its period, what stands beside its curve. Default: the --labels file.",
+        rich_help_panel=_PANEL,
+    ),
+]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -160,6 +168,7 @@ Quiet = Annotated[
 TABLE_OPTIONS: dict[str, tuple[Any, Any]] = {
     "label": (Label, None),
     "labels": (Labels, None),
+    "objects": (Objects, None),
     "column": (Columns, None),
     "columns": (Features, None),
     "exposure": (Exposure, None),
@@ -231,6 +240,7 @@ def table_options(**said: Any) -> TableOptions:
     return TableOptions(
         label=said["label"],
         labels=str(said["labels"] or ""),
+        objects=str(said["objects"] or ""),
         columns={**roles(said["column"]), **({"exposure": said["exposure"]} if said["exposure"] else {})},
         features=tuple(
             name.strip() for text in said["columns"] or () for name in text.split(",") if name.strip()

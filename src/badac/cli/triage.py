@@ -148,7 +148,7 @@ def _desk(
         fitted = load_model(source.model)
     fitted.n_jobs = asked["jobs"]
     layout = layout_of(fitted)
-    say_what_is_not_used(context, *TRAINING_ONLY, "label", *(() if layout.beside else ("labels",)))
+    say_what_is_not_used(context, *TRAINING_ONLY, "label")
     with step(f"Judging the objects of {source.table.name}"):
         made = open_desk(fitted, source, session, asked | {"layout": asked["table"].over(layout)})
     for line in (*str(made.catalogue.losses).splitlines(), *made.session.notes):

@@ -15,7 +15,7 @@ import numpy as np
 from badac.data.catalogue import Catalogue
 from badac.data.frames import as_frame
 from badac.data.losses import some
-from badac.data.objects_table import with_objects
+from badac.data.objects_table import carrying_objects, with_objects
 from badac.data.pairing import fits
 from badac.data.preparation import Preparation
 from badac.data.quantities import unit_factor
@@ -48,7 +48,7 @@ class Layout:
     beside : tuple of str
         Columns of the objects' own table that stand beside the points (`badac.data.objects_table`).
     objects : str
-        File with that table, of new objects.
+        File with a row for each new object: these columns, and others that travel along (a period to fold at).
 
     Examples
     --------
@@ -98,7 +98,8 @@ class Layout:
         labels : path or table, optional
             A second table with a row per object: its name and its label.
         objects : path or table, optional
-            The table with the columns that stand beside the points; by default that of the labels, or the file `objects`.
+            The table with the columns that stand beside the points, or travel along; by default that of the labels, or the
+            file `objects`.
         """
         frame = as_frame(frame)
         columns = {**self.columns, "label": label}
@@ -115,27 +116,22 @@ class Layout:
         if self.units:
             options["units"] = self.units
         found = from_table(frame, columns=columns, labels=labels, form=self.form, **options)
+        table = next((one for one in (objects, self.objects or None, labels) if one is not None), None)
         if self.beside:
-            found = self._with_beside(
-                found, next((one for one in (objects, labels) if one is not None), None)
-            )
+            found = self._with_beside(found, table)
+        if table is not labels:  # the columns of that have come with the labels
+            found = carrying_objects(found, table, self.columns.get("object"))
         return self.compared(Preparation.from_dict(self.preparation).apply(found))
 
     def _with_beside(self, found: Catalogue, table: Any) -> Catalogue:
-        """Put the columns of the objects' table, given or the file `objects`, beside the points."""
-        if table is None and not self.objects:
+        """Put the columns of the objects' table beside the points."""
+        if table is None:
             raise ValueError(
                 "the classes were learned with columns of the objects' own table beside the points "
-                f"({', '.join(self.beside)}): give the table of these objects that has them, --labels FILE; in Python "
+                f"({', '.join(self.beside)}): give the table of these objects that has them, --objects FILE; in Python "
                 f"from_table(points, objects=table, columns={list(self.beside)!r})."
             )
-        return with_objects(
-            found,
-            self.objects if table is None else table,
-            self.beside,
-            self.columns.get("object"),
-            part=True,
-        )
+        return with_objects(found, table, self.beside, self.columns.get("object"), part=True)
 
     def pairs_in(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return what was said about pairs, as far as a table has such columns; a value that it lacks is missed elsewhere."""

@@ -3,17 +3,19 @@
     from_table(points, objects=table, columns=["host_photoz"])
 
 puts the columns that are asked for beside the curves (`badac.data.Measurements.with_columns`), with their errors where the
-table has a column for them. Objects that the table does not name have none of the values.
+table has a column for them. The other columns travel along with the objects: a period to fold at, a position. Objects that the
+table does not name have none of the values.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from badac.data.catalogue import Catalogue, name_key
 from badac.data.cells import numbers
@@ -22,7 +24,88 @@ from badac.data.files import read_frame
 from badac.data.frames import as_frame
 from badac.data.pairing import pair_columns
 from badac.data.rows import names_of
+from badac.data.validation import IntArray
+from badac.data.vectors import vector_columns
 from badac.data.wide import checked_names
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectsTable:
+    """A table with a row per object.
+
+    Attributes
+    ----------
+    table : DataFrame
+    names : list of str
+        Of its columns.
+    key : str
+        The column with the names of the objects.
+    place : dict from str to int
+        Row of each object, by its name.
+    """
+
+    table: Any
+    names: list[str]
+    key: str
+    place: dict[str, int]
+
+    @classmethod
+    def of(cls, objects: Any, of_object: str | None = None) -> ObjectsTable:
+        """Read a table or a file; `of_object` is its column of names, found if not given."""
+        table: Any = objects if isinstance(objects, str | os.PathLike) else as_frame(objects)
+        if not hasattr(table, "columns"):
+            table = read_frame(table, text=[of_object] if of_object else [])
+        names = checked_names(table)
+        key = of_object if of_object in names else find(names, "object")
+        if key is None:
+            raise ValueError(
+                f"the table of the objects needs a column with their names: there is none among {', '.join(names)}. "
+                "Name it: columns of roles, or rename it to object_id."
+            )
+        given = [name_key(name) for name in names_of(table[key]).tolist()]
+        place = {name: row for row, name in enumerate(given)}
+        if len(place) < len(given):
+            twice = next(name for row, name in enumerate(given) if place[name] != row)
+            raise ValueError(f"the table of the objects must have one row per object: {twice} has several.")
+        return cls(table, names, key, place)
+
+    def rows(self, ids: npt.NDArray[Any]) -> IntArray:
+        """Return (n,): the row of each object, -1 where the table does not name it."""
+        return np.array([self.place.get(name_key(name), -1) for name in ids.tolist()], dtype=np.int64)
+
+
+def carrying_objects(catalogue: Catalogue, objects: Any, of_object: str | None = None) -> Catalogue:
+    """Return the catalogue with the columns of the objects' table travelling along, if the table names any of its objects.
+
+    What the table of the points says of an object stands.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from badac.data import from_table
+    >>> from badac.data.objects_table import carrying_objects
+    >>> points = from_table(pd.DataFrame({"id": ["a", "b"], "g": [17.0, 18.0], "g_err": 0.1}))
+    >>> carrying_objects(points, pd.DataFrame({"id": ["b"], "period": [0.5]})).carried["period"]
+    array([nan, 0.5])
+    """
+    known = ObjectsTable.of(objects, of_object)
+    row = known.rows(catalogue.ids)
+    if (row < 0).all():
+        return catalogue
+    taken = {known.key, *catalogue.carried, *catalogue.features, *vector_columns(known.table)}
+    carried = {name: _of_rows(names_of(known.table[name]), row) for name in known.names if name not in taken}
+    return replace(catalogue, carried={**catalogue.carried, **carried})
+
+
+def _of_rows(column: npt.NDArray[Any], row: IntArray) -> npt.NDArray[Any]:
+    """Return the cells of some rows, NaN or nothing where the row is -1."""
+    if (row >= 0).all():
+        return column[row]
+    if column.dtype.kind in "iuf":
+        return np.where(row >= 0, column[row].astype(np.float64), np.nan)
+    cells = column.astype(object)[row]
+    cells[row < 0] = ""
+    return cells
 
 
 def with_objects(
@@ -47,10 +130,8 @@ def with_objects(
     part : bool
         Whether these are some of the objects only, so that the table may name none of them.
     """
-    table: Any = objects if isinstance(objects, str | os.PathLike) else as_frame(objects)
-    if not hasattr(table, "columns"):
-        table = read_frame(table, text=[of_object] if of_object else [])
-    names = checked_names(table)
+    known = ObjectsTable.of(objects, of_object)
+    table, names = known.table, known.names
     wanted = [columns] if isinstance(columns, str) else [str(name) for name in columns]
     absent = [name for name in wanted if name not in names]
     if absent or not wanted:
@@ -59,22 +140,11 @@ def with_objects(
             if absent
             else f"name the columns of the objects' table that count, columns=[...]: it has {', '.join(names)}."
         )
-    key = of_object if of_object in names else find(names, "object")
-    if key is None:
-        raise ValueError(
-            f"the table of the objects needs a column with their names: there is none among {', '.join(names)}. "
-            "Name it: columns of roles, or rename it to object_id."
-        )
-    given = [name_key(name) for name in names_of(table[key]).tolist()]
-    place = {name: row for row, name in enumerate(given)}
-    if len(place) < len(given):
-        twice = next(name for name in given if given.count(name) > 1)
-        raise ValueError(f"the table of the objects must have one row per object: {twice} has several.")
-    row = np.array([place.get(name_key(name), -1) for name in catalogue.ids.tolist()], dtype=np.int64)
+    row = known.rows(catalogue.ids)
     if (row < 0).all() and not part:
         raise ValueError(
-            f"no object of the curves is in the table of the objects by its name ({key!r}): got {given[:1]} there and "
-            f"{[str(name) for name in catalogue.ids[:1].tolist()]} here."
+            f"no object of the curves is in the table of the objects by its name ({known.key!r}): got "
+            f"{list(known.place)[:1]} there and {[str(name) for name in catalogue.ids[:1].tolist()]} here."
         )
     pairs = {
         one.value: one for one in pair_columns(names).pairs if one.error is not None and one.kind == "sigma"

@@ -163,7 +163,8 @@ class Preparation:
                 else "folding needs periods, and no column is called period"
             )
             + (f" (did you mean {near[0]!r}?)" if near else "")
-            + ": give period='COLUMN' or 'FILE' (--period), or period='find' (--find-period). "
+            + ": give period='COLUMN' or 'FILE' (--period), the table of the objects that has such a column (--objects FILE of "
+            "new objects), or period='find' (--find-period). "
             f"Columns: {some(list(catalogue.carried)) or 'none'}."
         )
 

@@ -8,7 +8,7 @@ runs on a file larger than memory or on many machines. The command line (`badac 
 """
 
 from badac.data import Layout
-from badac.job.batches import batches, rows_in
+from badac.job.batches import batches, check_readable, rows_in
 from badac.job.folder import output_folder
 from badac.job.found import Found
 from badac.job.learning import Settings, learn
@@ -28,6 +28,7 @@ __all__ = [  # noqa: RUF022  (reading order)
     "learn",
     "Record",
     "batches",
+    "check_readable",
     "rows_in",
     "score_batch",
     "merge",

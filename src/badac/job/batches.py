@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from badac.data import Catalogue, Layout
 from badac.data.columns import recognise
 from badac.data.files import kind_of, read_batches, read_frame
@@ -53,7 +55,7 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
     frames = read_batches(path, rows, text=text, plain=layout.form == "wide")
     if layout.form == "long":
         frames = _whole_objects(frames, layout, Path(path).name)
-    objects = read_frame(layout.objects, text=text) if layout.beside and layout.objects else None
+    objects = read_frame(layout.objects, text=text) if layout.objects else None
     start, named = 0, True
     for frame in frames:
         if not len(frame):
@@ -68,6 +70,45 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
         yield found
     if start == 0:
         raise ValueError(f"{path} holds no rows.")
+
+
+def check_readable(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = None) -> None:
+    """Read the first batch of a file, or of the first Parquet file of a folder: what cannot be read is said before learning.
+
+    Raises
+    ------
+    ValueError
+        Also if classes have columns of the objects' own table beside their points and that table names none of these objects.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from badac.data import Layout, from_table
+    >>> from badac.job import check_readable
+    >>> stars = pd.DataFrame({"g": [17.1, 18.0], "g_err": 0.1})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stars.drop(columns="g").to_csv(Path(folder) / "new.csv", index=False)
+    ...     try:
+    ...         check_readable(Path(folder) / "new.csv", Layout.of(from_table(stars)))
+    ...     except ValueError as error:
+    ...         print("g" in str(error))
+    True
+    """
+    place = Path(path)
+    if place.is_dir():
+        inside = sorted(place.rglob("*.parquet"))
+        if not inside:
+            return
+        place = inside[0]
+    first = next(batches(place, layout, n_rows))
+    columns = first.objects.columns
+    if layout.beside and not any(np.isfinite(values).any() for values, _ in columns.values()):
+        raise ValueError(
+            f"{place.name}: no object has a value of {', '.join(layout.beside)}, which the classes are learned with: "
+            f"{Path(layout.objects).name} does not name them. Give the table of the new objects, --objects FILE."
+        )
 
 
 @contextmanager

@@ -22,6 +22,8 @@ class TableOptions:
         Column of the labels, in the table or in that of the labels.
     labels : str
         File with a row per object: its name and its label, and what stands beside its curve.
+    objects : str
+        The same of the new objects, where they are not in `labels`: what stands beside their curves, their periods.
     columns : mapping from role to column
         For columns with unusual names: object, and for long tables time, band, value, error.
     features : tuple of str
@@ -41,6 +43,7 @@ class TableOptions:
 
     label: str | None = None
     labels: str = ""
+    objects: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     features: tuple[str, ...] = ()
     conventions: Conventions = field(default_factory=Conventions)
@@ -55,14 +58,14 @@ class TableOptions:
 
     def over(self, layout: Layout) -> Layout:
         """Return the layout of a model with what is said here of a new table in its place."""
-        said, kept = self.conventions, layout.preparation
+        said, kept, objects = self.conventions, layout.preparation, self.objects or self.labels
         return layout.also(
             columns=self.columns,
             pair=said.pair,
             missing=said.missing,
             errors=said.errors if said.errors != "sigma" else None,
             period=self.preparation.period if kept.get("fold") or kept.get("period") else "",
-            objects=str(Path(self.labels).resolve()) if layout.beside and self.labels else "",
+            objects=str(Path(objects).resolve()) if objects else "",
         )
 
 
