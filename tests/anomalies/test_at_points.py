@@ -109,8 +109,11 @@ def test_every_hypothesis_is_its_dense_gaussian(
             Bump: logsumexp(bumped) - logsumexp(known),
             SmoothDeviation: logsumexp(smooth) - logsumexp(known),
         }
+        # Random curves are cosines whose covariance is the kernel's to 4e-4 (tests/anomalies/test_curves_at_points.py).
+        loose = {Bump: 1e-6, SomethingElse: 1e-2, SmoothDeviation: 1e-2}
         for column, hypothesis in enumerate(anomaly.hypotheses):
-            assert found[row, column] == pytest.approx(expected[type(hypothesis)], rel=1e-6, abs=1e-6)
+            kind = type(hypothesis)
+            assert found[row, column] == pytest.approx(expected[kind], rel=1e-6, abs=loose[kind])
 
 
 def test_strange_curves_come_first_and_the_window_holds_the_place(

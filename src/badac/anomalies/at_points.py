@@ -1,8 +1,8 @@
-"""The hypotheses for objects with points of their own: dense Gaussians at each object's points.
+"""The hypotheses for objects with points of their own: Gaussians at each object's points.
 
-At an object's points a known class has the mean ``c`` and the covariance ``K_s``, noise included
-(`badac.latent.process_summary`). All hypotheses are as on a grid (`badac.anomalies.on_a_grid`), with these in place of the
-factor model:
+At an object's points a known class has the mean ``c`` and the covariance ``K_s``, noise included, low rank plus diagonal where
+it has no kernel (`badac.latent.process_summary`, `badac.latent.low_rank`). All hypotheses are as on a grid
+(`badac.anomalies.on_a_grid`), with these in place of the factor model:
 
     a random curve alone           N(d ; level , v (1 + A^2 k) + Sigma_d)
     a class plus a shape           the matched filter, z = g'K^-1 (d - c) / sqrt(g'K^-1 g)
@@ -13,7 +13,7 @@ Several bands share a shape and a deviation; a curve of no class may differ betw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,15 +21,14 @@ import numpy as np
 
 from badac._kernels import Pairs, pair_log_match
 from badac.anomalies.bump import Bump
+from badac.anomalies.curves_at_points import CurvesAtPoints, NoClass, curve_alone, curve_on_class
 from badac.anomalies.hypothesis import (
-    NOISE_SHARE,
     ProcessAlone,
     ProcessOnClass,
     Scales,
     ShapeOnClass,
     Weigh,
     joint_log_evidence,
-    log_mean_exp,
     over_classes,
 )
 from badac.anomalies.matched_filter import averaged_log_bayes_factor, log_bayes_factor
@@ -42,7 +41,7 @@ from badac.latent.basis import coordinates
 from badac.latent.gaussian_approximation import with_noise_scale
 from badac.latent.mixture import logsumexp_rows
 from badac.latent.process import Block, blocks
-from badac.latent.process_summary import PointsUnderClass, ProcessSummary, Whitened
+from badac.latent.process_summary import PointsUnderClass, ProcessSummary
 from badac.noise.model import Noise, noise_of_class
 from badac.registry import registered
 from badac.threads import over_blocks
@@ -56,10 +55,6 @@ _LEAST_SEEN = 0.5
 _TOLD = 1e-6
 # In units of the range: beyond it all coordinates are equally far, and their squares stay within a float.
 _FARTHEST = 1e6
-# Of the known classes' variance: what keeps exact points of a curve without a class from being a delta function.
-_JITTER = 1e-6
-# Of a curve without a class: what two bands have in common.
-_BETWEEN_BANDS = 0.5
 # Points of the common grid on which two curves are compared.
 _KNOTS = 20
 
@@ -131,9 +126,9 @@ class AtPoints:
     def under(self, block: Block, *, n_threads: int = 1) -> tuple[PointsUnderClass, ...]:
         """Return the block as every class of every width sees it, with the log prior of both."""
         return tuple(
-            PointsUnderClass(block, one.whitened(block, width), float(prior) + float(share))
+            PointsUnderClass(block, whitened, float(prior) + float(share))
             for one, prior in zip(self.classes, self.log_prior, strict=True)
-            for width, share in zip(one.widths, one.log_shares, strict=True)
+            for whitened, share in zip(one.whitened(block), one.log_shares, strict=True)
         )
 
     def log_known(self, under: tuple[PointsUnderClass, ...], log_anomaly: FloatArray) -> FloatArray:
@@ -147,66 +142,37 @@ class AtPoints:
     # -- the hypotheses ----------------------------------------------------------------------------------------------
 
     def shape_on_class(self, added: ShapeOnClass) -> Weigh:
-        def weigh(one: PointsUnderClass) -> FloatArray:
-            gain = averaged_log_bayes_factor(self.ratios(one, added), added.signal_to_noise)
-            return one.log_evidence + gain
+        def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
+            shapes, place = self._shapes(under[0].block, added), _place_in(under[0].block)
 
-        return lambda under: over_classes(under, weigh)
+            def of_class(one: PointsUnderClass) -> FloatArray:
+                ratio = ratios(one, shapes[place(one.block)])
+                return one.log_evidence + averaged_log_bayes_factor(ratio, added.signal_to_noise)
 
-    def ratios(self, under: PointsUnderClass, added: ShapeOnClass) -> FloatArray:
-        """Return (b, p): signal-to-noise ratio of every shape; NaN where the object has no point to see it."""
-        block, whitened = under.block, under.whitened
-        shapes = added.at(self.scaled(block.at)) * block.seen[:, :, None]
-        white = np.linalg.solve(whitened.root, shapes)
-        precision = (white**2).sum(axis=1)
-        told = (np.abs(shapes).max(axis=1) > _LEAST_SEEN) & (
-            precision > _TOLD * precision.max(axis=1, keepdims=True, initial=0.0)
-        )
-        signal = (white * whitened.white[:, :, None]).sum(axis=1)
-        return np.where(told, signal / np.sqrt(np.where(told, precision, 1.0)), np.nan)
+            return over_classes(under, of_class)
+
+        return weigh
+
+    def _shapes(self, block: Block, added: ShapeOnClass) -> FloatArray:
+        """Return (b, p, s): the shapes at the points of the objects, 0 in the padding."""
+        return added.at(self.scaled(block.at)) * block.seen[:, :, None]
 
     def process_on_class(self, added: ProcessOnClass) -> Weigh:
-        def weigh(one: PointsUnderClass) -> FloatArray:
-            block, whitened = one.block, one.whitened
-            typical = noise_variance(block)[:, None, None]
-            terms = [
-                Whitened.of(block, whitened.residual, whitened.full + size**2 * typical * near).log_evidence
-                for near in self._alternatives(added, block)
-                for size in added.amplitudes
-            ]
-            return log_mean_exp(terms)
+        def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
+            block = under[0].block
+            curves, place = CurvesAtPoints.of(added, block, self.scaled(block.at)), _place_in(block)
+            return over_classes(under, lambda one: curve_on_class(one, curves.take(place(one.block))))
 
-        return lambda under: over_classes(under, weigh)
+        return weigh
 
     def process_alone(self, added: ProcessAlone) -> Weigh:
         def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
             block = under[0].block
             residual = np.where(block.seen, block.values - self.level[block.band], 0.0)
-            visible = (self.scales.variance + NOISE_SHARE * noise_variance(block))[:, None, None]
-            same = block.band[:, :, None] == block.band[:, None, :]
-            bands = np.where(same, 1.0, _BETWEEN_BANDS) * together(block)
-            noise = np.zeros_like(bands)
-            diagonal = np.arange(bands.shape[1])
-            noise[:, diagonal, diagonal] = block.variance + _JITTER * self.scales.variance * block.seen
-            if block.extra is not None:
-                noise += block.extra
-            terms = [
-                Whitened.of(block, residual, visible * bands * (1.0 + size**2 * near) + noise).log_evidence
-                for near in self._alternatives(added, block)
-                for size in added.amplitudes
-            ]
-            return log_mean_exp(terms)
+            objects = NoClass(block, residual, self.scales.variance, self.level.size)
+            return curve_alone(objects, CurvesAtPoints.of(added, block, self.scaled(block.at)))
 
         return weigh
-
-    def _alternatives(self, added: ProcessOnClass | ProcessAlone, block: Block) -> Iterator[FloatArray]:
-        """Yield the covariance (b, p, p) of each alternative at the points of the objects, 0 in the padding."""
-        x, both = self.scaled(block.at), together(block)
-        if not added.curves:
-            yield np.eye(x.shape[1]) * both
-        for curves in added.curves:
-            for near in curves.at_points(x):
-                yield near * both
 
     # -- why an object is strange ------------------------------------------------------------------------------------
 
@@ -249,7 +215,7 @@ class AtPoints:
         """Return both ends of the window (b,), in units of the range, and its log Bayes factor (b,)."""
         bump = Bump(widest=WIDEST)
         places, widths = bump.places(self.scales)
-        ratio = np.nan_to_num(self.ratios(under, bump.adds(self.scales)))
+        ratio = np.nan_to_num(ratios(under, self._shapes(under.block, bump.adds(self.scales))))
         best = np.abs(ratio).argmax(axis=1)
         factor = log_bayes_factor(ratio[np.arange(len(best)), best], bump.signal_to_noise)
         centre, reach = places[best], REACH * widths[best]
@@ -266,15 +232,16 @@ class AtPoints:
         return np.asarray(rows[match.argmax(axis=1)])
 
 
-def together(block: Block) -> FloatArray:
-    """Return (b, p, p): whether both of two points were observed."""
-    return np.asarray(block.seen[:, :, None] & block.seen[:, None, :])
+def _place_in(block: Block) -> Callable[[Block], IntArray]:
+    """Return what finds the objects of a part of the block in it, as rows."""
+    order = np.argsort(block.rows)
+    return lambda part: np.asarray(order[np.searchsorted(block.rows, part.rows, sorter=order)])
 
 
-def noise_variance(block: Block) -> FloatArray:
-    """Return (b,): the variance that has the mean precision of an object's noise."""
-    variance = block.variance
-    if block.extra is not None:
-        variance = variance + np.diagonal(block.extra, axis1=1, axis2=2)
-    precision = np.where(block.seen, 1.0 / np.maximum(variance, 1e-300), 0.0)
-    return np.asarray(np.maximum(block.seen.sum(axis=1), 1) / np.maximum(precision.sum(axis=1), 1e-300))
+def ratios(under: PointsUnderClass, shapes: FloatArray) -> FloatArray:
+    """Return (b, s): signal-to-noise ratio of shapes (b, p, s); NaN where the object has no point to see one."""
+    signal, precision = under.whitened.filtered(shapes)
+    told = (np.abs(shapes).max(axis=1) > _LEAST_SEEN) & (
+        precision > _TOLD * precision.max(axis=1, keepdims=True, initial=0.0)
+    )
+    return np.where(told, signal / np.sqrt(np.where(told, precision, 1.0)), np.nan)

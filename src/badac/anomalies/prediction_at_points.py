@@ -58,14 +58,13 @@ def on_common_grid(
     known = summary.curve.origin + features @ summary.curve.coefficients
     mean, sigma = np.empty((len(objects), at.size)), np.empty((len(objects), at.size))
     for block in blocks(objects, process.basis):
-        whitened = summary.whitened(block, 1.0)
+        (whitened,) = summary.whitened(block, (1.0,))
         lag = at[:, None] - block.at[:, None, :]
         near, _ = correlation(process.kernel, lag, process.length, process.period)
         across = near * process.bands[band[:, None], block.band[:, None, :]]
         across += shapes @ (block.features(process.basis) @ process.factors).transpose(0, 2, 1)
         across *= block.seen[:, None, :]
-        white = np.linalg.solve(whitened.root, across.transpose(0, 2, 1))
-        mean[block.rows] = known + np.einsum("bpk,bp->bk", white, whitened.white)
-        left = prior - (white**2).sum(axis=1)
-        sigma[block.rows] = np.sqrt(np.maximum(left, least_variance))
+        moved, told = whitened.filtered(across.transpose(0, 2, 1))
+        mean[block.rows] = known + moved
+        sigma[block.rows] = np.sqrt(np.maximum(prior - told, least_variance))
     return mean, sigma

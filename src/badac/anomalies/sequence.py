@@ -3,8 +3,9 @@
     f ~ GP(0, k(x, x')) ,      k(x, x) = 1
 
 A family of random curves (`RandomCurves`) has one or more alternatives (lengths, ...) that are equally likely, and two forms of
-each. At any points it is the kernel itself. On a common grid it is a few features, ``f = features c`` with
-``c ~ N(0, diag variances)``: for `KernelCurves` the leading eigenvectors of the kernel on the grid, for `SmoothCurves` cosines.
+each. At any points it is the kernel itself, for `SmoothCurves` within the range so many cosines that they are the kernel
+(`FeaturesAtPoints`). On a common grid it is a few features, ``f = features c`` with ``c ~ N(0, diag variances)``: for
+`KernelCurves` the leading eigenvectors of the kernel on the grid, for `SmoothCurves` cosines.
 
 Smooth functions are sums of cosines, ``f(x) = sum_k c_k cos(pi k x')`` with ``c_k ~ N(0, lambda_k(l))``: a Gaussian process
 with a squared-exponential kernel of length ``l``, whose spectrum ``lambda_k ~ exp(-(pi k l)^2 / 2)`` ends after a few dozen
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from badac.anomalies.model import FloatArray
 from badac.data.measurements import Measurements
@@ -34,6 +36,10 @@ _OBJECTS_ASKED = 2000
 _MARGIN = 0.05
 # Terms of the spectrum below this share of the first are left out.
 _SPECTRUM_ENDS = 1e-2
+# At an object's own points a curve is to be its kernel: nearer to its spectrum's end, and far from the interval's.
+# With these two the largest difference of the covariance from the kernel within the range is 3e-4 (tests/anomalies).
+_SPECTRUM_ENDS_AT_POINTS = 1e-4
+_LENGTHS_BEYOND = 2.0
 _WIDTH_RATIO = 2.5
 
 
@@ -70,6 +76,11 @@ def neighbours_resemble(training: Measurements, rng: np.random.Generator) -> boo
     orders = rng.permuted(np.tile(np.arange(m), (_ORDERS, 1)), axis=1)
     others = difference[orders[:, :-1], orders[:, 1:]].sum(axis=1)
     return bool(own < others.min())
+
+
+def within_range(x: FloatArray) -> npt.NDArray[np.bool_]:
+    """Whether coordinates, in units of the range, are in it: where features of curves are what they stand for."""
+    return (x >= 0.0) & (x <= 1.0)
 
 
 def spectrum(length: float, ends: float = _SPECTRUM_ENDS) -> FloatArray:
@@ -137,6 +148,14 @@ class RandomCurves(Protocol):
 
 
 @runtime_checkable
+class FeaturesAtPoints(Protocol):
+    """Random curves that are a few features at any coordinates within the range, not on a grid alone."""
+
+    def features_at(self, x: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield features (b, p, q) at coordinates (b, p), a constant 1 first, and their variances (q,), of each alternative."""
+
+
+@runtime_checkable
 class SharedProducts(Protocol):
     """Random curves whose features on a grid have few different products: their sums over an object's points are shared."""
 
@@ -163,6 +182,19 @@ class SmoothCurves:
     def on_grid(self, where: FloatArray) -> tuple[FloatArray, tuple[FloatArray, ...]]:
         powers = tuple(spectrum(length) for length in self.lengths)
         return cosines(where, max(power.size for power in powers)), powers
+
+    def features_at(self, x: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        for length in self.lengths:
+            margin = _LENGTHS_BEYOND * length
+            # The range in units of the interval of the cosines, whose ends are so far away that no curve knows of them.
+            share = 1.0 / (1.0 + 2.0 * margin)
+            most = int(np.ceil(np.sqrt(-2.0 * np.log(_SPECTRUM_ENDS_AT_POINTS)) / (np.pi * length * share)))
+            wave = np.pi * np.arange(most + 1) * length * share
+            # Its spectral density over the length of the interval (Solin & Sarkka 2020): the variance is 1 at every point.
+            power = np.sqrt(2.0 * np.pi) * length * share * np.exp(-0.5 * wave**2)
+            waves = np.cos(np.pi * (share * (margin + x))[..., None] * np.arange(most + 1))
+            waves[..., 1:] *= np.sqrt(2.0)
+            yield waves, power
 
     def products_on_grid(self, where: FloatArray) -> tuple[FloatArray, IntArray, IntArray]:
         # 2 cos a cos b = cos (a + b) + cos (a - b), and sqrt(2) cos b with the constant, whose mean square is one, too.

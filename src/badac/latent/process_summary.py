@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from badac.data.validation import IntArray
+from badac.latent.low_rank import LowRank
 from badac.latent.process import Block, Curve, Process, covariance, scaled
 from badac.registry import registered
 from badac.training import FloatArray
@@ -61,13 +62,26 @@ class ProcessSummary:
         wider = scaled(self.process, width)
         return replace(wider, factors=np.hstack([self.fixed, wider.factors]))
 
-    def whitened(self, block: Block, width: float) -> Whitened:
-        """Return a block of objects as the class of this width sees them."""
-        process = self.at_width(width)
-        features = block.features(process.basis)
-        full, _, _ = covariance(process, block, features)
+    def whitened(
+        self, block: Block, widths: tuple[float, ...] | None = None
+    ) -> tuple[Whitened | LowRank, ...]:
+        """Return a block of objects as the class of each width sees them; by default its own widths."""
+        features = block.features(self.process.basis)
         mean = self.curve.origin + features @ self.curve.coefficients
-        return Whitened.of(block, np.where(block.seen, block.values - mean, 0.0), full)
+        residual = np.where(block.seen, block.values - mean, 0.0)
+        return tuple(self._of_width(block, features, residual, width) for width in widths or self.widths)
+
+    def _of_width(
+        self, block: Block, features: FloatArray, residual: FloatArray, width: float
+    ) -> Whitened | LowRank:
+        process = self.at_width(width)
+        # Without a kernel and with independent errors the covariance is low rank plus diagonal: quicker for many points.
+        if block.extra is None and not process.bands.any() and process.factors.shape[1] < block.at.shape[1]:
+            variance = block.variance + process.psi[block.band] * block.seen
+            if (variance > 0).all():
+                return LowRank.of(block, residual, variance, features @ process.factors)
+        full, _, _ = covariance(process, block, features)
+        return Whitened.of(block, residual, full)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +116,17 @@ class Whitened:
         offset = (white**2).sum(axis=1) + log_det + block.seen.sum(axis=1) * _LOG_2PI
         return cls(residual, full, root, white, -0.5 * offset)
 
+    def filtered(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``g'K^-1 residual`` and ``g'K^-1 g`` (b, s) of each column ``g`` of (b, p, s)."""
+        white = np.linalg.solve(self.root, columns)
+        return (white * self.white[..., None]).sum(axis=1), (white**2).sum(axis=1)
+
+    def said_of(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``C'K^-1 C`` (b, q, q) and ``C'K^-1 residual`` (b, q) of columns ``C`` (b, p, q)."""
+        white = np.linalg.solve(self.root, columns)
+        shift = white.transpose(0, 2, 1) @ self.white[..., None]
+        return white.transpose(0, 2, 1) @ white, shift[..., 0]
+
     def take(self, rows: IntArray) -> Whitened:
         """Return some of the objects."""
         return Whitened(*(getattr(self, field.name)[rows] for field in fields(self)))
@@ -114,13 +139,13 @@ class PointsUnderClass:
     Attributes
     ----------
     block : Block
-    whitened : Whitened
+    whitened : Whitened or LowRank
     log_prior : float
         Of class and width together.
     """
 
     block: Block
-    whitened: Whitened
+    whitened: Whitened | LowRank
     log_prior: float = 0.0
 
     @property

@@ -1,0 +1,256 @@
+"""Random curves at points of an object's own, integrated out: the twin of `badac.anomalies.curves_on_a_grid`.
+
+    d = class + features c + noise ,     c ~ N(0, A^2 diag variances)
+
+A random curve that is a few features at any coordinates (`badac.anomalies.sequence.FeaturesAtPoints`) costs an object of p
+points ``p q^2`` multiplications and small Cholesky factors: what the object says of the q features is asked, and they are
+integrated out of that. Beyond the range of the training objects cosines are no longer what they stand for; there, for
+kernels of the user's own and for correlated errors, the covariance of the points is made and factorised.
+
+A curve of no class has its own course in each band with half of its variance. Its coefficients are then a common part and
+one for each band, ``c_b = u + v_b``; every ``v_b`` is integrated out of its own band first, so the cost grows with the number
+of bands, not with its cube.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from badac.anomalies.hypothesis import NOISE_SHARE, ProcessAlone, ProcessOnClass, log_mean_exp
+from badac.anomalies.model import FloatArray
+from badac.anomalies.sequence import FeaturesAtPoints, within_range
+from badac.data.validation import IntArray
+from badac.latent.low_rank import log_gain
+from badac.latent.process import Block
+from badac.latent.process_summary import PointsUnderClass, Whitened
+
+_LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class _Taken(Protocol):
+    def take(self, rows: Any, /) -> Self: ...
+
+
+Objects = TypeVar("Objects", bound=_Taken)
+# Of the known classes' variance: what keeps exact points of a curve without a class from being a delta function.
+_JITTER = 1e-6
+# Of a curve without a class: what two bands have in common.
+BETWEEN_BANDS = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class CurvesAtPoints:
+    """Random curves at the points of a block of objects, made once for all classes.
+
+    Attributes
+    ----------
+    added : ProcessOnClass or ProcessAlone
+    x : (b, p)
+        Coordinates in units of the range.
+    by_features : (b,) bool
+        Whether the curves are a few features at all points of an object. The others have no part in `alternatives`.
+    alternatives : tuple of (b, p, q) and (q,)
+        Features of each alternative, 0 in the padding, and their variances.
+    """
+
+    added: ProcessOnClass | ProcessAlone
+    x: FloatArray
+    by_features: npt.NDArray[np.bool_]
+    alternatives: tuple[tuple[FloatArray, FloatArray], ...]
+
+    @classmethod
+    def of(cls, added: ProcessOnClass | ProcessAlone, block: Block, x: FloatArray) -> CurvesAtPoints:
+        """Prepare them for a block with coordinates `x` (b, p), in units of the range."""
+        known = [one for one in added.curves if isinstance(one, FeaturesAtPoints)]
+        if block.extra is not None or len(known) < max(len(added.curves), 1):
+            return cls(added, x, np.zeros(len(x), dtype=np.bool_), ())
+        # Exact points have no precision to sum.
+        fits = (within_range(x) & (block.variance > 0)) | ~block.seen
+        inside = np.where(fits & block.seen, x, 0.0)
+        alternatives = tuple(
+            (features * block.seen[..., None], power)
+            for one in known
+            for features, power in one.features_at(inside)
+        )
+        return cls(added, x, np.asarray(fits.all(axis=1)), alternatives)
+
+    def take(self, rows: IntArray) -> CurvesAtPoints:
+        """Return the curves at the points of some of the objects."""
+        alternatives = tuple((features[rows], power) for features, power in self.alternatives)
+        return CurvesAtPoints(self.added, self.x[rows], self.by_features[rows], alternatives)
+
+
+@dataclass(frozen=True, eq=False)
+class NoClass:
+    """A block of objects as curves of no class see it.
+
+    Attributes
+    ----------
+    block : Block
+    residual : (b, p)
+        Around the level of each band; 0 in the padding.
+    variance : float
+        Of the known classes.
+    n_bands : int
+    """
+
+    block: Block
+    residual: FloatArray
+    variance: float
+    n_bands: int
+
+    def take(self, rows: IntArray) -> NoClass:
+        """Return some of the objects."""
+        return NoClass(self.block.take(rows), self.residual[rows], self.variance, self.n_bands)
+
+
+def curve_on_class(under: PointsUnderClass, curves: CurvesAtPoints) -> FloatArray:
+    """Return (b,): log P(d | class plus a random curve)."""
+    return _in_two_ways(under, curves, _features_on_class, _kernel_on_class)
+
+
+def curve_alone(objects: NoClass, curves: CurvesAtPoints) -> FloatArray:
+    """Return (b,): log P(d | a level of its own plus a random curve), both of the scale of the known classes."""
+    return _in_two_ways(objects, curves, _features_alone, _kernel_alone)
+
+
+def _in_two_ways(
+    objects: Objects,
+    curves: CurvesAtPoints,
+    by_features: Callable[[Objects, CurvesAtPoints], FloatArray],
+    by_kernel: Callable[[Objects, CurvesAtPoints], FloatArray],
+) -> FloatArray:
+    if curves.by_features.all():
+        return by_features(objects, curves)
+    out = np.empty(len(curves.x))
+    for chosen, way in ((curves.by_features, by_features), (~curves.by_features, by_kernel)):
+        rows = np.flatnonzero(chosen)
+        if rows.size:
+            out[rows] = way(objects.take(rows), curves.take(rows))
+    return out
+
+
+def _features_on_class(under: PointsUnderClass, curves: CurvesAtPoints) -> FloatArray:
+    block, whitened = under.block, under.whitened
+    typical = noise_variance(block)[:, None]
+    terms = []
+    for features, power in curves.alternatives:
+        said = whitened.said_of(features)
+        for size in curves.added.amplitudes:
+            terms.append(whitened.log_evidence + log_gain(*said, size * np.sqrt(typical * power)))
+    return log_mean_exp(terms)
+
+
+def _kernel_on_class(under: PointsUnderClass, curves: CurvesAtPoints) -> FloatArray:
+    block, whitened = under.block, under.whitened
+    typical, full = noise_variance(block)[:, None, None], whitened.full
+    terms = [
+        Whitened.of(block, whitened.residual, full + size**2 * typical * near).log_evidence
+        for near in _alternatives(curves, block)
+        for size in curves.added.amplitudes
+    ]
+    return log_mean_exp(terms)
+
+
+def _features_alone(objects: NoClass, curves: CurvesAtPoints) -> FloatArray:
+    block, residual = objects.block, objects.residual
+    variance = block.variance + _JITTER * objects.variance * block.seen
+    weight = block.seen / variance
+    square = (weight * residual**2).sum(axis=1) + np.where(block.seen, np.log(variance), 0.0).sum(axis=1)
+    noise_alone = -0.5 * (square + block.seen.sum(axis=1) * _LOG_2PI)
+    visible = (objects.variance + NOISE_SHARE * noise_variance(block))[:, None]
+    terms = []
+    for features, power in curves.alternatives:
+        said = [
+            _said_through(features, np.where(block.band == band, weight, 0.0), residual)
+            for band in range(objects.n_bands)
+        ]
+        level = np.eye(1, power.size)[0]  # a constant of its own
+        for size in curves.added.amplitudes:
+            sizes = np.sqrt(visible * (level + size**2 * power))
+            gain = log_gain(*said[0], sizes) if len(said) == 1 else log_gain_of_bands(said, sizes)
+            terms.append(noise_alone + gain)
+    return log_mean_exp(terms)
+
+
+def _said_through(
+    features: FloatArray, weight: FloatArray, residual: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    weighed = (weight[..., None] * features).transpose(0, 2, 1)
+    return weighed @ features, (weighed @ residual[..., None])[..., 0]
+
+
+def log_gain_of_bands(
+    parts: list[tuple[FloatArray, FloatArray]], sizes: FloatArray, common: float = BETWEEN_BANDS
+) -> FloatArray:
+    """Return (b,): log density gained by curves that share a part of their variance between bands.
+
+    Parameters
+    ----------
+    parts : list of (b, q, q), (b, q)
+        What the points of each band say of the features (precision and shift).
+    sizes : (b, q)
+        Standard deviations of the features in one band.
+    common : float
+        Share of the variance that all bands have in common.
+    """
+    own, ratio = np.sqrt(1.0 - common) * sizes, common / (1.0 - common)
+    n, q = sizes.shape
+    one = np.eye(q)
+    left, moved, gain = np.broadcast_to(one, (n, q, q)).copy(), np.zeros((n, q)), np.zeros(n)
+    for precision, shift in parts:
+        inner = one + own[:, :, None] * precision * own[:, None, :]
+        inverse, pulled = np.linalg.inv(inner), own * shift
+        turned = (inverse @ pulled[..., None])[..., 0]
+        gain += 0.5 * (pulled * turned).sum(axis=1) - 0.5 * np.linalg.slogdet(inner)[1]
+        left += ratio * (one - inverse)
+        moved += turned
+    turned = np.linalg.solve(left, moved[..., None])[..., 0]
+    return np.asarray(gain + 0.5 * ratio * (moved * turned).sum(axis=1) - 0.5 * np.linalg.slogdet(left)[1])
+
+
+def _kernel_alone(objects: NoClass, curves: CurvesAtPoints) -> FloatArray:
+    block = objects.block
+    visible = (objects.variance + NOISE_SHARE * noise_variance(block))[:, None, None]
+    same = block.band[:, :, None] == block.band[:, None, :]
+    bands = np.where(same, 1.0, BETWEEN_BANDS) * _together(block)
+    noise = np.zeros_like(bands)
+    diagonal = np.arange(bands.shape[1])
+    noise[:, diagonal, diagonal] = block.variance + _JITTER * objects.variance * block.seen
+    if block.extra is not None:
+        noise += block.extra
+    terms = [
+        Whitened.of(block, objects.residual, visible * bands * (1.0 + size**2 * near) + noise).log_evidence
+        for near in _alternatives(curves, block)
+        for size in curves.added.amplitudes
+    ]
+    return log_mean_exp(terms)
+
+
+def _alternatives(curves: CurvesAtPoints, block: Block) -> Iterator[FloatArray]:
+    """Yield the covariance (b, p, p) of each alternative at the points of the objects, 0 in the padding."""
+    both = _together(block)
+    if not curves.added.curves:
+        yield np.eye(both.shape[1]) * both
+    for one in curves.added.curves:
+        for near in one.at_points(curves.x):
+            yield near * both
+
+
+def _together(block: Block) -> FloatArray:
+    """Return (b, p, p): whether both of two points were observed."""
+    return np.asarray(block.seen[:, :, None] & block.seen[:, None, :])
+
+
+def noise_variance(block: Block) -> FloatArray:
+    """Return (b,): the variance that has the mean precision of an object's noise."""
+    variance = block.variance
+    if block.extra is not None:
+        variance = variance + np.diagonal(block.extra, axis1=1, axis2=2)
+    precision = np.where(block.seen, 1.0 / np.maximum(variance, 1e-300), 0.0)
+    return np.asarray(np.maximum(block.seen.sum(axis=1), 1) / np.maximum(precision.sum(axis=1), 1e-300))
