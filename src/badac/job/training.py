@@ -135,7 +135,6 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
     said = (replace(options, features=()) if curves else options).reading(names)
     _check_features(said.get("features", ()), names, options)
     if options.labels:
-        of_label = options.label or ""
         others = read_frame(options.labels, text=named)
         with about_file(source):
             found = from_table(frame, labels=others, **_with_label(said, options.label))
@@ -144,7 +143,7 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
                 found = with_objects(
                     found, others, beside_columns(others, options), options.columns.get("object")
                 )
-        of_label = of_label or f"the label of {Path(options.labels).name}"
+        of_label = options.label or str(find([str(name) for name in others.columns], "label"))
     else:
         of_label = label_column(names, options.label, source)
         _check_labels(frame, of_label, source)
