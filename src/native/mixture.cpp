@@ -41,8 +41,15 @@ struct Sorted {
         PairArrays pairs = in;
         pairs.extra = extra.data(), pairs.log_weights = nullptr, pairs.skip = nullptr;
         const int64_t sample = (std::clamp<int64_t>(in.k / 16, 1, 512) + tile - 1) / tile * tile;
-        const std::vector<int32_t> curves = similar_together(pairs, Units(pairs, poll), sample, tile, poll);
-        if (curves.empty()) return;
+        if (in.k < 4 * std::max<int64_t>(sample, tile) || in.k > INT32_MAX) return;
+        const Units units(pairs, poll);
+        const Directions directions(pairs, units, poll);
+        std::vector<Along> along;
+        for (int64_t i = 0; i < in.k; ++i) {
+            poll.spent(2 * kDirections * in.m);
+            along.push_back(directions.of_curve(i));
+        }
+        const std::vector<int32_t> curves = spread_first(similar_together(along, tile, poll), sample);
         const std::vector<int32_t> points = scattered(in.m), one{0};
         std::vector<int32_t> objects(static_cast<size_t>(in.n));
         std::iota(objects.begin(), objects.end(), 0);

@@ -9,6 +9,7 @@
 
 #include "aligned.hpp"
 #include "heed.hpp"
+#include "pair_bounds.hpp"
 #include "pair_curves.hpp"
 #include "pair_objects.hpp"
 #include "pair_order.hpp"
@@ -25,6 +26,38 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kWorstFloatError = 2.0;
 constexpr int kCuts = 6;
 constexpr double kTooManySurvivors = 0.35;
+constexpr int kNearest = 3;  // tiles of curves that an object meets first: two to four cost the same
+constexpr int64_t kObjectsToSortFor = 4 * kWidestTile;
+
+// The order in which curves and objects meet, and what is known of them before they do.
+struct Plan {
+    CurveOrder order;
+    std::vector<int32_t> objects;             // empty: as given
+    std::unique_ptr<Directions> directions;
+    std::unique_ptr<Bounds> bounds;           // null: nothing is known
+};
+
+Plan plan(const PairArrays& in, const Units& units, int64_t width, Poll& poll) {
+    Plan out;
+    if (in.n < kObjectsToSortFor || in.k < 4 * kWidestTile || in.k > INT32_MAX || in.n > INT32_MAX) return out;
+    out.directions = std::make_unique<Directions>(in, units, poll);
+    const auto all = [&](int64_t n, const auto& one) {
+        std::vector<Along> rows;
+        rows.reserve(size_t(n));
+        for (int64_t i = 0; i < n; ++i) {
+            poll.spent(2 * kDirections * in.m);
+            rows.push_back(one(i));
+        }
+        return rows;
+    };
+    const std::vector<Along> curves = all(in.k, [&](int64_t i) { return out.directions->of_curve(i); });
+    out.order.curves = similar_together(curves, width, poll);
+    out.order.places.resize(out.order.curves.size());
+    for (size_t i = 0; i < out.order.curves.size(); ++i) out.order.places[size_t(out.order.curves[i])] = int32_t(i);
+    out.bounds = std::make_unique<Bounds>(in, units, *out.directions, curves, out.order, width, poll);
+    out.objects = similar_together(all(in.n, [&](int64_t i) { return out.directions->of_object(i); }), kMaxPack, poll);
+    return out;
+}
 
 template <class T>
 struct Span {
@@ -43,11 +76,13 @@ struct Scores {
 
 class Worker {
   public:
-    Worker(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const PairOptions& options, const CurveOrder& order,
+    Worker(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const PairOptions& options, const Plan& plan,
            CurveStore& store)
-        : in_(arrays), units_(units), kernels_(kernels), order_(order), store_(store), block_(store.per_block()), shared_(arrays.y_sigma_shared ? 1 : 0),
-          log_k_(std::log(double(arrays.k))), objects_(arrays, units, options.screen), 
-          double_(block_), float_(block_), place_(size_t(block_ + kWidestTile)), row_num_(place_.size()), row_den_(place_.size(), 1.0) {}
+        : in_(arrays), units_(units), kernels_(kernels), order_(plan.order), bounds_(plan.bounds.get()), store_(store), block_(store.per_block()),
+          shared_(arrays.y_sigma_shared ? 1 : 0), log_k_(std::log(double(arrays.k))), objects_(arrays, units, plan.objects, options.screen),
+          double_(block_), float_(block_), tiles_(int(block_ / kernels.tile_float)), open_(size_t(kPacksAtOnce * tiles_)),
+          tile_log_v_(open_.size() * kMaxPack), bound_(size_t(2 * (tiles_ + kWidestTile))), place_(size_t(block_ + kWidestTile)),
+          row_num_(place_.size()), row_den_(place_.size(), 1.0) {}
 
     void pack(int64_t begin, int64_t end, bool only_double) {
         objects_.pack(begin, end);
@@ -58,20 +93,26 @@ class Worker {
             if (only_double && pack.mode == Mode::screen) pack.mode = Mode::tiles;
             pack.can_screen = pack.mode == Mode::screen;
         }
+        if (bounds_) bound_objects();
     }
+
+    // Which curves are looked at: all that may matter, or only the nearest, in single precision.
+    enum class Which { all, nearest };
 
     // Go through a block of curves with all packed objects; `use` is called with a few packs at a time, whose fractions
     // are then at hand. A few, so that they, their scores and the curves stay in the cache of a core.
     template <class Use>
-    void score(int64_t block, bool only_screened, const Use& use) {
+    void score(int64_t block, Which which, const Use& use) {
+        if (which == Which::nearest && !wanted_[size_t(block)]) return;
         first_ = block * block_;
         count_ = std::min(block_, in_.k - first_);
         curves_ = &store_.block(block, scratch_);
         for (size_t p = 0; p < objects_.packs.size(); p += size_t(kPacksAtOnce)) {
             Span<Pack> packs{&objects_.packs[p], &objects_.packs[0] + std::min(p + size_t(kPacksAtOnce), objects_.packs.size())};
             origin_ = packs.begin()->first;
+            choose_tiles(packs, which);
             score_screened(packs);
-            if (!only_screened) score_double(packs);
+            if (which == Which::all) score_double(packs);
             use(packs);
         }
     }
@@ -80,7 +121,7 @@ class Worker {
     void find_reference(Span<Pack> packs) {
         for (Pack& pack : packs)
             for (int o = 0; o < pack.n_objects; ++o) {
-                if (pack.mode != Mode::screen) continue;
+                if (pack.mode != Mode::screen || !any_open_[size_t(&pack - packs.begin())]) continue;
                 Evidence& e = objects_.evidence[size_t(pack.first + o)];
                 float best;
                 if (finish_float(pack, o, best) == 0 || !raise_reference_by_float(pack, e, best)) continue;
@@ -92,7 +133,8 @@ class Worker {
         for (Pack& pack : packs) {
             const int64_t pairs = pack.n_objects * count_;
             int64_t counted = 0;
-            for (int o = 0; o < pack.n_objects; ++o) counted += pack.mode == Mode::screen ? add_screened(pack, o) : add_exact(pack, o);
+            const bool open = any_open_[size_t(&pack - packs.begin())];
+            for (int o = 0; open && o < pack.n_objects; ++o) counted += pack.mode == Mode::screen ? add_screened(pack, o) : add_exact(pack, o);
             if (pack.mode == Mode::screen) report.survived += counted;
             (pack.mode == Mode::screen ? report.screened : pack.mode == Mode::careful ? report.careful : report.in_double) += pairs;
             // Curves come in an order that makes the next block much like this one.
@@ -121,33 +163,115 @@ class Worker {
   private:
     size_t at(const Pack& pack, int which) const { return size_t(pack.first - origin_ + which) * size_t(block_); }
 
+    // Objects along the directions, and the nearest tiles of each.
+    void bound_objects() {
+        const TileBounds tiles = bounds_->tiles();
+        const int n_tiles = int(bounds_->n_tiles()), per_block = tiles_;
+        object_bounds_.resize(objects_.evidence.size());
+        nearest_.assign(objects_.evidence.size() * kNearest, -1);
+        wanted_.assign(size_t((in_.k + block_ - 1) / block_), 0);
+        std::vector<float>& chi2 = distance_;
+        chi2.resize(size_t(2 * tiles.stride));
+        for (Pack& pack : objects_.packs) {
+            pack.bounded = pack.complete && pack.mode == Mode::screen;
+            for (int o = 0; o < pack.n_objects && pack.mode == Mode::screen; ++o) {
+                attention_.spent(4 * kDirections * (in_.m + n_tiles));
+                const size_t i = size_t(pack.first + o);
+                object_bounds_[i] = bounds_->object(objects_.evidence[i].object, objects_.evidence[i].float_log_v_floor);
+                kernels_.bound_tiles(object_bounds_[i], tiles, 0, n_tiles, chi2.data(), chi2.data() + tiles.stride);
+                int32_t* nearest = &nearest_[i * kNearest];
+                for (int t = 0; t < n_tiles; ++t) {
+                    int at = kNearest;
+                    while (at > 0 && (nearest[at - 1] < 0 || chi2[size_t(t)] < chi2[size_t(nearest[at - 1])])) --at;
+                    if (at == kNearest) continue;
+                    std::copy_backward(nearest + at, nearest + kNearest - 1, nearest + kNearest);
+                    nearest[at] = t;
+                }
+                for (int at = 0; at < kNearest; ++at)
+                    if (nearest[at] >= 0) wanted_[size_t(nearest[at] / per_block)] = 1;
+            }
+        }
+    }
+
+    // The tiles of this block that each pack looks into.
+    void choose_tiles(Span<Pack> packs, Which which) {
+        const int n = int((count_ + kernels_.tile_float - 1) / kernels_.tile_float);
+        const int64_t first_tile = first_ / kernels_.tile_float;
+        for (Pack& pack : packs) {
+            const size_t p = size_t(&pack - packs.begin());
+            uint8_t* open = &open_[p * size_t(tiles_)];
+            float* log_v = &tile_log_v_[p * size_t(tiles_) * kMaxPack];
+            std::fill_n(open, n, uint8_t(which == Which::all && !pack.bounded));
+            std::fill_n(log_v, size_t(tiles_) * kMaxPack, 0.0f);
+            for (int o = 0; o < pack.n_objects; ++o) {
+                const size_t i = size_t(pack.first + o);
+                const Evidence& e = objects_.evidence[i];
+                float* own = log_v + o * tiles_;
+                if (which == Which::nearest) {
+                    if (pack.mode != Mode::screen) continue;
+                    for (int at = 0; at < kNearest; ++at) {
+                        const int64_t tile = nearest_[i * kNearest + size_t(at)] - first_tile;
+                        if (tile >= 0 && tile < n) open[tile] = 1;
+                    }
+                }
+                if (!pack.bounded) {
+                    std::fill_n(own, n, float(pack.n_float_groups > 1 ? 0.0 : e.float_log_v_floor));
+                    continue;
+                }
+                float *chi2 = bound_.data(), *logs = chi2 + tiles_ + kWidestTile;
+                kernels_.bound_tiles(object_bounds_[i], bounds_->tiles(), first_tile, n, chi2, logs);
+                std::copy_n(logs, n, own);
+                if (which == Which::nearest) continue;
+                const float limit = chi2_and_log_v_limit(e);
+                for (int t = 0; t < n; ++t) open[t] |= !(chi2[t] * 0.9999f + own[t] > limit);
+            }
+            any_open_[p] = std::any_of(open, open + n, [](uint8_t one) { return one != 0; });
+        }
+    }
+
     void score_screened(Span<Pack> packs) {
         screened_.clear();
         for (const Pack& pack : packs)
-            if (pack.mode == Mode::screen) {
-                screened_.push_back({&pack, objects_.in_float(pack)});
-                for (int o = 0; o < pack.n_objects; ++o) screened_.back().view.limit[o] = float_limit(pack, o);
+            if (pack.mode == Mode::screen && any_open_[size_t(&pack - packs.begin())]) {
+                screened_.push_back({&pack, size_t(&pack - packs.begin()) * size_t(tiles_), objects_.in_float(pack), {}});
+                for (int o = 0; o < pack.n_objects; ++o)
+                    screened_.back().limit[o] = chi2_and_log_v_limit(objects_.evidence[size_t(pack.first + o)]);
             }
         if (screened_.empty()) return;
         const float* tile = curves_->float_tiles();
-        for (int64_t c = 0; c < count_; c += kernels_.tile_float, tile += curves_->float_tile_size())
-            for (const auto& [pack, view] : screened_) {
-                attention_.spent(pack->n_points * kernels_.tile_float);
-                kernels_.score_float[shared_][pack->n_objects - 1](view, tile,
-                                                                   &float_.num[at(*pack, 0) + size_t(c)],
-                                                                   &float_.den[at(*pack, 0) + size_t(c)], block_);
+        for (int64_t c = 0, t = 0; c < count_; c += kernels_.tile_float, ++t, tile += curves_->float_tile_size())
+            for (Screened& one : screened_) {
+                const Pack& pack = *one.pack;
+                float *num = &float_.num[at(pack, 0) + size_t(c)], *den = &float_.den[at(pack, 0) + size_t(c)];
+                if (!open_[one.tiles + size_t(t)]) {
+                    leave_out(pack, num, den, kernels_.tile_float);
+                    continue;
+                }
+                attention_.spent(pack.n_points * kernels_.tile_float);
+                for (int o = 0; o < pack.n_objects; ++o)
+                    one.view.limit[o] = one.limit[o] - tile_log_v_[one.tiles * kMaxPack + size_t(o * tiles_ + t)];
+                kernels_.score_float[shared_][pack.n_objects - 1](one.view, tile, num, den, block_);
             }
     }
+    // Curves that cannot matter.
+    template <class T>
+    void leave_out(const Pack& pack, T* num, T* den, int width) const {
+        for (int o = 0; o < pack.n_objects; ++o, num += block_, den += block_) std::fill_n(num, width, T(kInfinity)), std::fill_n(den, width, T(1));
+    }
     void score_double(Span<Pack> packs) {
-        const bool any = std::any_of(packs.begin(), packs.end(), [](const Pack& pack) { return pack.mode == Mode::tiles; });
+        const auto in_tiles = [&](const Pack& pack) { return pack.mode == Mode::tiles && any_open_[size_t(&pack - packs.begin())]; };
+        const bool any = std::any_of(packs.begin(), packs.end(), in_tiles);
         const double* tile = any ? curves_->tiles() : nullptr;
         for (int64_t c = 0; any && c < count_; c += kernels_.tile_double, tile += curves_->tile_size())
             for (const Pack& pack : packs)
-                if (pack.mode == Mode::tiles) {
+                if (in_tiles(pack)) {
+                    double *num = &double_.num[at(pack, 0) + size_t(c)], *den = &double_.den[at(pack, 0) + size_t(c)];
+                    if (!open_[size_t(&pack - packs.begin()) * size_t(tiles_) + size_t(c / kernels_.tile_float)]) {
+                        leave_out(pack, num, den, kernels_.tile_double);
+                        continue;
+                    }
                     attention_.spent(pack.n_points * kernels_.tile_double);
-                    kernels_.score_double[shared_][pack.n_objects - 1](objects_.in_double(pack), tile,
-                                                                       &double_.num[at(pack, 0) + size_t(c)],
-                                                                       &double_.den[at(pack, 0) + size_t(c)], block_);
+                    kernels_.score_double[shared_][pack.n_objects - 1](objects_.in_double(pack), tile, num, den, block_);
                 }
         for (const Pack& pack : packs) {
             for (int o = 0; o < pack.n_objects; ++o) {
@@ -190,12 +314,15 @@ class Worker {
     double limit(const Evidence& e, double reference, double depth, double log_v_floor) const {
         return e.reference == -kInfinity ? kInfinity : 2.0 * (depth - reference + units_.max_log_weight) - log_v_floor;
     }
-    // Float scores above this chi^2 count for nothing: a tenth of the tolerance if all curves were there.
-    float float_limit(const Pack& pack, int which) const {
-        const Evidence& e = objects_.evidence[size_t(pack.first + which)];
+    // Pairs whose chi^2 + sum log v, in float units, is above this count for nothing: a tenth of the tolerance if all curves were there.
+    float chi2_and_log_v_limit(const Evidence& e) const {
         const double error = e.reference == e.screening.reference ? e.screening.error : kWorstFloatError;
         const double depth = std::min(80.0, log_k_ - std::log(0.1 * tolerance(e, log_k_, !in_.log_weights))) + 2.0 * error;
-        return float(limit(e, e.reference - e.float_shift, depth, pack.n_float_groups > 1 ? 0.0 : e.float_log_v_floor));
+        return float(limit(e, e.reference - e.float_shift, depth, 0.0));
+    }
+    float float_limit(const Pack& pack, int which) const {
+        const Evidence& e = objects_.evidence[size_t(pack.first + which)];
+        return chi2_and_log_v_limit(e) - float(pack.n_float_groups > 1 ? 0.0 : e.float_log_v_floor);
     }
     template <class T>
     void add_weights(T* scores, const int32_t* place, int n, T& best) const {
@@ -310,6 +437,7 @@ class Worker {
     const Units& units_;
     const PairKernels& kernels_;
     const CurveOrder& order_;
+    const Bounds* bounds_;
     CurveStore& store_;
     int64_t block_, first_ = 0, count_ = 0;
     int shared_, origin_ = 0;  // origin_: the first object of the packs at hand
@@ -322,9 +450,19 @@ class Worker {
     Scores<float> float_;
     struct Screened {
         const Pack* pack;
+        size_t tiles;  // where its tiles are in `open_`
         ObjectPack<float> view;
+        float limit[kMaxPack];
     };
     std::vector<Screened> screened_;
+    int tiles_;                     // in a block
+    std::vector<uint8_t> open_;     // (packs, tiles) whether a tile is looked into
+    std::vector<float> tile_log_v_;  // (packs, objects, tiles) the least sum log v
+    std::vector<float> bound_, distance_;
+    bool any_open_[kPacksAtOnce];
+    std::vector<ObjectBounds> object_bounds_;  // (objects)
+    std::vector<int32_t> nearest_;             // (objects, kNearest) tiles
+    std::vector<uint8_t> wanted_;              // (blocks) whether it has a tile that is nearest to an object
     std::vector<int32_t> place_, survivors_ = place_;
     AlignedVector<double> row_num_, row_den_;
 };
@@ -349,27 +487,19 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
     Poll poll(options.interrupted);
     const Units units(in, poll);
     const int64_t objects = objects_per_block(in, options), curves = curves_per_block(in, options);
-    CurveOrder order;
-    int64_t sample = 0;
-    if (!only_double && options.screen && in.n >= 4 * kWidestTile) {
-        sample = round_up(std::clamp<int64_t>(in.k / 16, 1, 512), curves);
-        order.curves = similar_together(in, units, sample, kWidestTile, poll);
-        if (order.curves.empty()) sample = 0;
-        order.places.resize(order.curves.size());
-        for (size_t i = 0; i < order.curves.size(); ++i) order.places[size_t(order.curves[i])] = int32_t(i);
-    }
-    CurveStore store(in, units, kernels, order, curves);
+    const Plan planned = only_double || !options.screen ? Plan{} : plan(in, units, kernels.tile_float, poll);
+    CurveStore store(in, units, kernels, planned.order, curves);
     std::mutex mutex;
     Blocks blocks((in.n + objects - 1) / objects, options.interrupted);
     blocks.run(options.n_threads, [&](Blocks& queue) {
-        Worker worker(in, units, kernels, options, order, store);
+        Worker worker(in, units, kernels, options, planned, store);
         PairReport report;
         for (int64_t block; queue.next(block);) {
             worker.pack(block * objects, std::min(in.n, (block + 1) * objects), only_double);
-            for (int64_t c = 0; c < sample / curves; ++c)
-                worker.score(c, true, [&](Span<Pack> packs) { worker.find_reference(packs); });
+            for (int64_t c = 0; planned.bounds && c * curves < in.k; ++c)
+                worker.score(c, Worker::Which::nearest, [&](Span<Pack> packs) { worker.find_reference(packs); });
             for (int64_t c = 0; c * curves < in.k; ++c) {
-                worker.score(c, false, [&](Span<Pack> packs) {
+                worker.score(c, Worker::Which::all, [&](Span<Pack> packs) {
                     queue.check();
                     use(worker, packs, report);
                 });

@@ -289,6 +289,24 @@ int split(const float* x, const int32_t* place, int n, float reference, float cu
     return found;
 }
 
+void bound_tiles(const ObjectBounds& object, const TileBounds& tiles, ptrdiff_t first, int n, float* chi2, float* log_v) {
+    constexpr int L = Simd<float>::lanes;
+    const VecF zero = broadcast<VecF>(0.0f), floor = broadcast<VecF>(object.floor), share = broadcast<VecF>(object.share);
+    for (int t = 0; t < n; t += L) {
+        VecF sum = zero;
+        for (int v = 0; v < kDirections; ++v) {
+            const ptrdiff_t at = v * tiles.stride + first + t;
+            const VecF below = load<VecF>(tiles.low + at) - broadcast<VecF>(object.high[v]);
+            const VecF above = broadcast<VecF>(object.low[v]) - load<VecF>(tiles.high + at);
+            const VecF apart = larger(larger(below, above), zero);
+            sum = sum + (apart * apart) / (load<VecF>(tiles.variance + at) + broadcast<VecF>(object.variance[v]));
+        }
+        store(chi2 + t, sum);
+        const VecF logs = fma(share, load<VecF>(tiles.log_v + first + t), broadcast<VecF>(object.log_v));
+        store(log_v + t, larger(VecF(logs - broadcast<VecF>(object.spread) * load<VecF>(tiles.spread + first + t)), floor));
+    }
+}
+
 double multiply_adds(int64_t n_vectors, int* lanes) {
     constexpr int kChains = 10;
     *lanes = Simd<double>::lanes;
@@ -315,6 +333,7 @@ const PairKernels kTable = {
     {finish<float, false>, finish<float, true>},
     exp_sum,
     split,
+    bound_tiles,
     multiply_adds,
 };
 

@@ -10,6 +10,7 @@ namespace badac {
 constexpr int kRowStep = 8;  // points of a row are padded to, and grouped in, multiples of the widest vector of doubles
 constexpr int kMaxPack = 2;  // objects evaluated together against one tile
 constexpr int kMaxChecks = 2;
+constexpr int kDirections = 4;  // in which curves are compared before their points are; more cut tiles along noise
 
 // One or two objects with the same observed points.
 template <class T>
@@ -33,6 +34,16 @@ struct RowObject {
     const int32_t* group_end;  // (n_groups) in points, multiples of kRowStep
 };
 
+// Tiles of curves along the directions, (directions, stride) or (stride) each, and one object beside them: see pair_bounds.hpp.
+struct TileBounds {
+    const float *low, *high, *variance, *log_v, *spread;
+    ptrdiff_t stride;  // a multiple of any vector
+};
+struct ObjectBounds {
+    float low[kDirections], high[kDirections], variance[kDirections];
+    float floor, log_v, share, spread;
+};
+
 // A pair's score is -1/2 sum_j (r_j^2 / v_j + log v_j), in the scaled units of the caller. It is kept as a fraction first: num/den is
 // the sum of r^2/v, den the product of v. If the curves share their errors the logs are the caller's and num alone is the sum.
 struct PairKernels {
@@ -52,6 +63,8 @@ struct PairKernels {
     double (*exp_sum)(const double* x, int n, double reference);
     // List the places whose score is above the cut; the mass of the rest, sum exp(x - reference), is added to *mass.
     int (*split)(const float* x, const int32_t* place, int n, float reference, float cut, int32_t* list, double* mass);
+    // The least chi^2 and the least sum log v that an object can have with any curve of n tiles from `first` on; writes whole vectors.
+    void (*bound_tiles)(const ObjectBounds&, const TileBounds&, ptrdiff_t first, int n, float* chi2, float* log_v);
     // Multiply-adds of independent vectors, for measuring what the machine can do; returns a number that depends on all.
     double (*multiply_adds)(int64_t n_vectors, int* lanes);
 };

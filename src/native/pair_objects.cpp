@@ -19,9 +19,10 @@ void PackedObjects::observe(int64_t begin, int64_t end) {
     order_.resize(size_t(end - begin));
     bool all = true;
     for (int64_t i = begin; i < end; ++i) {
-        order_[size_t(i - begin)] = i;
+        const int64_t object = given_.empty() ? i : given_[size_t(i)];
+        order_[size_t(i - begin)] = i - begin;
         for (int64_t j = 0; j < in_.m; ++j) {
-            const bool seen = std::isfinite(in_.d[i * in_.m + j]) && std::isfinite(sigma(i, j));
+            const bool seen = std::isfinite(in_.d[object * in_.m + j]) && std::isfinite(sigma(object, j));
             observed_[size_t(i - begin) * words + size_t(j / 64)] |= uint64_t(seen) << (j % 64);
             all = all && seen;
         }
@@ -30,7 +31,7 @@ void PackedObjects::observe(int64_t begin, int64_t end) {
     // Objects with the same points side by side, so that two of them can share the work.
     const uint64_t* bits = observed_.data();
     std::stable_sort(order_.begin(), order_.end(), [=](int64_t a, int64_t b) {
-        const uint64_t *x = bits + size_t(a - begin) * words, *z = bits + size_t(b - begin) * words;
+        const uint64_t *x = bits + size_t(a) * words, *z = bits + size_t(b) * words;
         return std::lexicographical_compare(x, x + words, z, z + words);
     });
 }
@@ -47,7 +48,8 @@ void PackedObjects::pack(int64_t begin, int64_t end) {
     row_value_.resize(n * row);
     row_variance_.resize(n * row);
     row_mask_.resize(n * row);
-    const auto bits = [&](size_t i) { return observed_.data() + size_t(order_[i] - begin) * words; };
+    const auto bits = [&](size_t i) { return observed_.data() + size_t(order_[i]) * words; };
+    const auto object = [&](size_t i) { return given_.empty() ? begin + order_[i] : int64_t(given_[size_t(begin + order_[i])]); };
     for (size_t i = 0, taken; i < n; i += taken) {
         if (i == 0 || !std::equal(bits(i), bits(i) + words, bits(i - 1))) {
             last_point_ = point_.size();
@@ -57,7 +59,8 @@ void PackedObjects::pack(int64_t begin, int64_t end) {
                     if (bits(i)[j / 64] >> (j % 64) & 1) point_.push_back(int32_t(j));
         }
         taken = i + 1 < n && std::equal(bits(i), bits(i) + words, bits(i + 1)) ? 2 : 1;
-        add_pack(int(taken), &order_[i]);
+        const int64_t objects[kMaxPack] = {object(i), object(i + taken - 1)};
+        add_pack(int(taken), objects);
     }
 }
 

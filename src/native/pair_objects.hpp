@@ -37,11 +37,14 @@ struct Pack {
     size_t groups, float_groups, row_groups;
     int n_groups, n_float_groups, n_row_groups;
     bool complete, can_screen;  // can_screen: float can resolve its residuals, as far as is known
+    bool bounded;               // tiles that cannot matter are known beforehand (pair_bounds.hpp)
 };
 
 class PackedObjects {
   public:
-    PackedObjects(const PairArrays& arrays, const Units& units, bool screen) : in_(arrays), units_(units), screen_(screen) {}
+    // `order`: which objects come one after another; empty: as given.
+    PackedObjects(const PairArrays& arrays, const Units& units, const std::vector<int32_t>& order, bool screen)
+        : in_(arrays), units_(units), given_(order), screen_(screen) {}
 
     void pack(int64_t begin, int64_t end);  // replaces what was packed before
 
@@ -71,6 +74,7 @@ class PackedObjects {
 
     const PairArrays& in_;
     const Units& units_;
+    const std::vector<int32_t>& given_;
     bool screen_;
     Attention attention_;
     std::vector<uint64_t> observed_;  // bits, (objects, words)

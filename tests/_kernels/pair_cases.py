@@ -242,6 +242,26 @@ CASES: dict[str, Callable[[], Arguments]] = {
     "families, one far curve": lambda: (
         lambda a: _with(a, y=np.vstack([np.asarray(a["y"])[:-1], np.full((1, 40), 1e9)]))
     )(_families()),
+    "families, errors of any size": lambda: _families(
+        d_sigma=10.0 ** np.random.default_rng(19).uniform(-2.0, 0.3, (129, 40)),
+        y_sigma=10.0 ** np.random.default_rng(20).uniform(-2.0, 0.3, (301, 40)),
+    ),
+    "families, errors grow along the curve": lambda: (
+        lambda a: _with(
+            a, **{side: np.asarray(a[side]) * np.geomspace(0.1, 5.0, 40) for side in ("d_sigma", "y_sigma")}
+        )
+    )(_families()),
+    "families, some curves exact": lambda: (
+        lambda a: _with(a, y_sigma=np.asarray(a["y_sigma"]) * (np.arange(301)[:, None] % 3 > 0))
+    )(_families()),
+    "families, far objects": lambda: (
+        lambda a: _with(a, d=np.asarray(a["d"]) + np.geomspace(0.1, 1e7, 129)[:, None])
+    )(_families()),
+    "families, many": lambda: _families(300, 1500, 20),
+    "families, many, shared": lambda: _families(300, 1500, 20, y_sigma=np.linspace(0.05, 0.5, 20)[None]),
+    "families, one curve again and again": lambda: (
+        lambda a: _with(a, y=np.repeat(np.asarray(a["y"])[:1], 301, axis=0))
+    )(_families()),
     "sigma by object": _mixed_objects,
     "offset 59000": lambda: _offset(_plain(70, 200, 100), 59_000.0, 0.01),
     "offset 59000, shared": lambda: _offset(_shared(70, 200, 100), 59_000.0, 0.01),

@@ -72,7 +72,16 @@ def test_the_twin_follows_the_definition(case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", ["plain 70x100x100", "missing", "all matter", "scales 1e±30", "skip and weights"]
+    "case",
+    [
+        "plain 70x100x100",
+        "missing",
+        "all matter",
+        "scales 1e±30",
+        "skip and weights",
+        "families",
+        "families, many",
+    ],
 )
 def test_threads_do_not_change_a_bit(case: str) -> None:
     arguments = CASES[case]()
