@@ -164,3 +164,17 @@ def test_what_is_said_of_a_column_says_its_name() -> None:
         .compare(colours(100, 0.5)[0])
     )
     assert "g_r by" in found.why and "column" not in found.why
+
+
+def test_right_error_bars_are_not_called_too_small_where_classes_have_few_members() -> None:
+    # Twenty members of twelve free directions: the classes explain them far better than new ones.
+    def rough(n: int, seed: int) -> tuple[Measurements, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        at, label = np.linspace(0.0, 1.0, 30), np.arange(n) % 3
+        waves = np.cos(np.pi * np.outer(np.arange(1, 13), at)) / np.arange(1, 13)[:, None]
+        truth = np.sin(3.0 * (label[:, None] + 1) * at) + 0.5 * rng.standard_normal((n, 12)) @ waves
+        return Measurements(truth + 0.1 * rng.standard_normal((n, 30)), 0.1, at=at), label
+
+    model = BADACClassifier("population", random_state=0).fit(*rough(60, 700))
+    found = model.compare(rough(200, 701)[0])
+    assert found.error_scale == 1.0 and "error bars" not in [one.what for one in found.differences]

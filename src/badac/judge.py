@@ -309,8 +309,9 @@ class Judgement:
     def anomaly_proba(self) -> FloatArray:
         """(n,): posterior probability that the object belongs to no known class.
 
-        By the score, but no surer than left-out members of the known classes allow (`badac.calibration.caution`); by the
-        p-value, where new objects have told what it means (`badac.calibration.two_groups`).
+        By the score, but no surer than left-out members of the known classes and drawn anomalies allow
+        (`badac.calibration.caution`); by the p-value, where new objects have told what it means
+        (`badac.calibration.two_groups`).
         """
         model = self.model
         if model.anomaly_model is None:

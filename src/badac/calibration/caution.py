@@ -1,14 +1,19 @@
-"""How far a Bayes factor in favour of an anomaly can be believed: no farther than left-out members of the known classes allow.
+"""How far a Bayes factor in favour of an anomaly can be believed: what known objects and drawn anomalies score decides.
 
-    1 / believed  =  1 / e  +  caution P(known object at least as strange)
+    believed  =  density of drawn anomalies / density of known objects          at the object's p-value
+    1 / believed  =  1 / e  +  caution P(known object at least as strange)      where no anomalies could be drawn
 
 A class of n members has members unlike all of them: about one in n + 1 (Good 1953, after Turing), more where left-out members
 say so, and they are the less likely the stranger they are. The class models do not know them, and give them Bayes factors ``e``
-of e^100. The share of known objects that are as strange, counted among left-out ones and continued by a tail
-(`badac.calibration.pool`), bounds what can be concluded: evidence of more than one over that share would be claimed wrongly
-more often than it may (an e-value cannot exceed 1/p; Vovk & Wang 2021). ``caution`` is at least 1, and so large that left-out
-members average to one, as a Bayes factor does under the hypothesis that it speaks against. Both terms fall with the score, so
-the order of the ranking stays.
+of e^100. What known objects really score is known from those that were left out, continued by a tail
+(`badac.calibration.pool`); what anomalies would score, from objects that are drawn as the anomaly model has them
+(`badac.anomalies.drawn`). On the scale of p-values, which are uniform for known objects, the density of the drawn ones is the
+ratio of the two, and as a stranger object is never less probably an anomaly, it falls (`badac.calibration.two_groups`).
+
+Where none could be drawn, the share of known objects that are as strange bounds what can be concluded: evidence of more than
+one over that share would be claimed wrongly more often than it may (an e-value cannot exceed 1/p; Vovk & Wang 2021).
+``caution`` is at least 1, and so large that left-out members average to one, as a Bayes factor does under the hypothesis that
+it speaks against. Either way the order of the ranking stays.
 """
 
 from __future__ import annotations
@@ -19,16 +24,30 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.calibration.pvalues import LeftOut
+from badac.calibration.two_groups import falling_density
 
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_CAUTION = 1e6
+# The first step of the density reaches down to p = 0: its height is taken for that of p-values a tenth of its end.
+_FIRST_STEP = 1e-2
 
 
 def believed_log_bayes_factor(log_bayes_factor: FloatArray, left_out: LeftOut) -> FloatArray:
     """Return (n,): log Bayes factors (n,) as far as they can be believed."""
     share = left_out.raw_pool.pvalue(log_bayes_factor)
+    if left_out.drawn.size:
+        return np.asarray(np.interp(np.log(share), *drawn_log_ratio(left_out)))
     return _believed(log_bayes_factor, share, caution(left_out))
+
+
+@lru_cache(maxsize=8)
+def drawn_log_ratio(left_out: LeftOut) -> tuple[FloatArray, FloatArray]:
+    """Return log p-values (q,), rising, and the log of the density of drawn anomalies over that of known objects there."""
+    ends, height = falling_density(left_out.raw_pool.pvalue(left_out.drawn))
+    starts = np.concatenate([[_FIRST_STEP * ends[0]], ends[:-1]])
+    # The middle of each step: between two of them the density goes on falling.
+    return 0.5 * (np.log(np.maximum(starts, 1e-300)) + np.log(ends)), np.log(height)
 
 
 @lru_cache(maxsize=8)

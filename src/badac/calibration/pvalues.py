@@ -24,7 +24,7 @@ Why so, of what there is to choose from:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,13 +45,14 @@ _MAP_FOLDS = 5
 
 @registered(
     "part",
-    version=2,
+    version=3,
     holds={
         "rows": "(c,) >= -1",
         "score": "(c,)",
         "level": "(c,)",
         "predicted": "(c,) < k",
         "n_classes": "k",
+        "drawn": "(d,)",
     },
 )
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ class LeftOut:
     n_classes : int
     one_scale : bool
         Whether scores of all classes and noise levels are comparable as they are, so that no map is learned.
+    drawn : (d,)
+        Scores of anomalies as the anomaly model would have them; none where it cannot say.
     """
 
     rows: IntArray
@@ -79,6 +82,7 @@ class LeftOut:
     predicted: IntArray
     n_classes: int
     one_scale: bool = False
+    drawn: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return len(self.score)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from badac.comparison.left_out_objects import leave_out_some
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian
 from badac.evidence import log_evidence
@@ -28,6 +29,8 @@ SURE = 4.0
 """Standard errors beyond which a difference is none of chance."""
 # Logs of factors: fine enough for a parabola, wide enough for error bars that are variances or full widths.
 _LOG_FACTORS = np.linspace(-1.6, 1.6, 17)
+# Of the log of the factor: below, nothing would be said of it (`badac.comparison.checks`).
+_SUSPICIOUS = 0.1
 # Offsets in units of the training's spread.
 _OFFSETS = np.linspace(-2.0, 2.0, 17)
 
@@ -64,16 +67,30 @@ def with_offset(objects: Measurements, offset: float) -> Measurements:
 
 
 def error_bars(model: FittedModel, old: Measurements, new: Measurements) -> Change | None:
-    """Return the factor on the new error bars under which the bulk is as probable as the training's; None without errors."""
+    """Return the factor on the new error bars under which the bulk is as probable as the training's; None without errors.
+
+    Classes explain the objects that they learned from better than new ones. Where that makes new error bars look wrong,
+    training objects are asked again under classes without them (`badac.comparison.left_out_objects`).
+    """
     if not new.has_errors or not old.has_errors:
         return None
+    after = _under_factors(model, new)
+    found = _error_factor(_under_factors(model, old), after)
+    if found.sure < SURE or abs(np.log(found.size)) < _SUSPICIOUS:
+        return found
+    left_out = leave_out_some(model, len(old))
+    return found if left_out is None else _error_factor(left_out.each(_under_factors), after)
 
-    def probable(objects: Measurements) -> FloatArray:
-        return np.column_stack(
-            [_log_total(model, with_error_scale(objects, factor)) for factor in np.exp(_LOG_FACTORS)]
-        )
 
-    before, after = probable(old), probable(new)
+def _under_factors(model: FittedModel, objects: Measurements) -> FloatArray:
+    """Log evidences (n, g) of objects with their error bars times each factor."""
+    return np.column_stack(
+        [_log_total(model, with_error_scale(objects, factor)) for factor in np.exp(_LOG_FACTORS)]
+    )
+
+
+def _error_factor(before: FloatArray, after: FloatArray) -> Change:
+    """The factor by which new objects' log evidences (n, g) need larger error bars than known objects'."""
     best_old, best_new = _most_probable(before, _LOG_FACTORS), _most_probable(after, _LOG_FACTORS)
     # Where the members' own spread hides the error bars, the training's say nothing of a factor.
     if _sure(before, _LOG_FACTORS, best_old, 0.0) < SURE:

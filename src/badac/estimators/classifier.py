@@ -345,8 +345,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def prepare_pvalues(self) -> Self:
         """Make ready what p-values and `anomaly_proba` need, before the first object asks: every training object left out once.
 
-        Costs about as much as `fit`, once: it is kept in the model file. Nothing is done where the score is a rank among
-        objects that were left out while learning, or if it is done already.
+        Costs one to three times as much as `fit`, once: it is kept in the model file. Nothing is done where the score is a
+        rank among objects that were left out while learning, or if it is done already.
         """
         fitted = self.fitted_
         if self.left_out_ is None and not fitted.ranks_left_out:
@@ -391,10 +391,10 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def anomaly_proba(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
         """Return (n,): posterior probability that the object belongs to no known class.
 
-        By `anomaly_score`, but no surer than left-out members of the known classes allow: a class of n members has members
-        unlike all of them (`badac.calibration.caution`). The first call leaves every training object out once
-        (`prepare_pvalues`). How strange anomalies are is the anomaly model's guess; ``adapt(new, anomalies=True)`` learns it
-        from new objects.
+        By how many known objects score so, which left-out ones tell (a class of n members has members unlike all of them), and
+        how many anomalies would, drawn as the anomaly model has them (`badac.calibration.caution`). The first call leaves every
+        training object out once (`prepare_pvalues`). How strange anomalies are stays a guess of the anomaly model;
+        ``adapt(new, anomalies=True)`` learns it from new objects.
         """
         return self.judge(
             X, X_err=X_err, exposure=exposure, pvalues=self.fitted_.anomaly_model is not None

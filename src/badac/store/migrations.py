@@ -165,6 +165,7 @@ register_migration(
     Migration("Deviations", 0, changed=_deviations),
     Migration("OnGrid", 1, added={"unseen": ()}),
     Migration("LeftOut", 1, added={"one_scale": False}),
+    Migration("LeftOut", 2, added={"drawn": np.empty(0)}),
     Migration("GaussianProcess", 0, added={"noise": None}),
     Migration("Nonconformity", 2, added={"column": 2}),
     Migration("Ground", 0, to="Scales"),
