@@ -12,9 +12,9 @@
 #include "aligned.hpp"
 #include "dispatch.hpp"
 #include "heed.hpp"
+#include "mixture_envelope.hpp"
 #include "mixture_kernel.hpp"
 #include "pair_door.hpp"
-#include "pair_order.hpp"
 
 namespace badac {
 namespace {
@@ -22,67 +22,16 @@ namespace {
 constexpr double kHalfLog2Pi = 0.91893853320467274178, kLog2E = 1.44269504088896340736;
 // Curves this many nats below the best are left to single precision: 5e-5 of the sum each, known to a ten-thousandth.
 constexpr double kMatters = 10.0;
-constexpr int64_t kObjectsPerBlock = 16, kObjectsToSortFor = 64;
+// Objects that meet a tile of curves while it is in the cache, if their bounds need no more than kBoundBytes.
+constexpr int64_t kObjectsPerBlock = 16, kBoundBytes = 16 << 20;
+constexpr int64_t kWorthAnEnvelope = 1 << 21;  // points of pairs, a few ms: an envelope takes 1 ms
+constexpr double kNearTop = 4.0;               // curves whose bound is so near the best one's, in nats, are scored first
+constexpr double kSmallestVariance = 1e-8;     // in units: four of them multiplied stay within the range of a float
 
 constexpr Levels<MixtureKernels> kLevels = BADAC_LEVELS(mixture_kernels);
 
 struct Arrays : PairArrays {
     std::vector<double> object_factor, curve_factor, share;  // components, the widest first
-};
-
-// The curves in an order that puts similar ones side by side, and points far apart first (neighbours tell the same): tiles of
-// curves that cannot match are then given up after a few points.
-struct Sorted {
-    std::vector<double> d, d_sigma, y, y_sigma, log_weights, extra;
-    std::vector<int64_t> skip;
-
-    Sorted(Arrays& in, int tile, Poll& poll) : extra(size_t(in.m), 0.0) {
-        if (in.n < kObjectsToSortFor) return;
-        PairArrays pairs = in;
-        pairs.extra = extra.data(), pairs.log_weights = nullptr, pairs.skip = nullptr;
-        const int64_t sample = (std::clamp<int64_t>(in.k / 16, 1, 512) + tile - 1) / tile * tile;
-        if (in.k < 4 * std::max<int64_t>(sample, tile) || in.k > INT32_MAX) return;
-        const Units units(pairs, poll);
-        const Directions directions(pairs, units, poll);
-        std::vector<Along> along;
-        for (int64_t i = 0; i < in.k; ++i) {
-            poll.spent(2 * kDirections * in.m);
-            along.push_back(directions.of_curve(i));
-        }
-        const std::vector<int32_t> curves = spread_first(similar_together(along, tile, poll), sample);
-        const std::vector<int32_t> points = scattered(in.m), one{0};
-        std::vector<int32_t> objects(static_cast<size_t>(in.n));
-        std::iota(objects.begin(), objects.end(), 0);
-        d = taken(in.d, objects, points, poll), in.d = d.data();
-        d_sigma = taken(in.d_sigma, in.d_sigma_shared ? one : objects, points, poll), in.d_sigma = d_sigma.data();
-        y = taken(in.y, curves, points, poll), in.y = y.data();
-        y_sigma = taken(in.y_sigma, in.y_sigma_shared ? one : curves, points, poll), in.y_sigma = y_sigma.data();
-        if (in.log_weights) log_weights = taken(in.log_weights, curves, one, poll), in.log_weights = log_weights.data();
-        if (in.skip) {
-            std::vector<int64_t> place(curves.size());
-            for (size_t i = 0; i < curves.size(); ++i) place[size_t(curves[i])] = int64_t(i);
-            for (int64_t i = 0; i < in.n; ++i) skip.push_back(in.skip[i] < 0 ? -1 : place[size_t(in.skip[i])]);
-            in.skip = skip.data();
-        }
-    }
-
-    static std::vector<int32_t> scattered(int64_t m) {
-        int64_t step = std::max<int64_t>(1, int64_t(0.618 * double(m)));
-        while (std::gcd(step, m) > 1) ++step;
-        std::vector<int32_t> out;
-        for (int64_t j = 0; j < m; ++j) out.push_back(int32_t(j * step % m));
-        return out;
-    }
-    static std::vector<double> taken(const double* from, const std::vector<int32_t>& rows, const std::vector<int32_t>& columns,
-                                     Poll& poll) {
-        std::vector<double> out;
-        out.reserve(rows.size() * columns.size());
-        for (const int32_t row : rows) {
-            poll.spent(int64_t(columns.size()));
-            for (const int32_t column : columns) out.push_back(from[int64_t(row) * int64_t(columns.size()) + column]);
-        }
-        return out;
-    }
 };
 
 // The observed points of an object in double, and the components of its pairs.
@@ -119,151 +68,271 @@ struct Careful {
     }
 };
 
-// The curves in tiles of floats, centred and in units of their spread, so that single precision is spent on differences.
+// The curves as floats, in rows and in tiles, centred and in units of a typical error, so that single precision is spent on
+// differences and variances are near 1.
 struct Packed {
-    int64_t n_tiles;
+    int64_t n_tiles, parts, padded;
     int tile;
     std::vector<double> centre, unit, least;  // (m): least is the smallest curve variance, in units
-    AlignedVector<float> data;
+    double low = 1.0, high = 0.0;             // the object's share of a pair's variance
+    AlignedVector<float> rows, data;          // (k, parts, padded) and (tiles, m, parts, curves of a tile)
 
-    Packed(const Arrays& in, int tile_, Poll& poll)
-        : n_tiles((in.k + tile_ - 1) / tile_), tile(tile_), centre(size_t(in.m), 0.0), unit(size_t(in.m)), least(size_t(in.m)) {
-        std::vector<double> largest(size_t(in.m), 0.0), smallest(size_t(in.m), std::numeric_limits<double>::infinity());
+    Packed(const Arrays& in, int tile_, int lanes, Poll& poll)
+        : n_tiles((in.k + tile_ - 1) / tile_), parts(in.y_sigma_shared ? 1 : 2), padded((in.m + lanes - 1) / lanes * lanes), tile(tile_), centre(size_t(in.m), 0.0), unit(size_t(in.m)),
+          least(size_t(in.m)) {
+        measure(in, poll);
+        rows.assign(size_t(in.k * parts * padded), 0.0f);
+        for (int64_t i = 0; i < in.k; ++i) {
+            poll.spent(parts * in.m);
+            float* row = rows.data() + i * parts * padded;
+            for (int64_t j = 0; j < in.m; ++j) row[j] = float((in.y[i * in.m + j] - centre[j]) / unit[j]);
+            if (parts == 1) continue;
+            for (int64_t j = 0; j < in.m; ++j) {
+                const double sigma = in.y_sigma[i * in.m + j] / unit[j];
+                row[padded + j] = float(sigma * sigma);
+            }
+        }
+    }
+
+    void transpose(const Arrays& in, Poll& poll) {
+        data.resize(size_t(n_tiles * in.m * parts * tile));
+        float* out = data.data();
+        for (int64_t t = 0; t < n_tiles; ++t) {
+            poll.spent(parts * in.m * tile);
+            for (int64_t j = 0; j < in.m; ++j)
+                for (int64_t part = 0; part < parts; ++part)
+                    for (int l = 0; l < tile; ++l) *out++ = rows[size_t((std::min(t * tile + l, in.k - 1) * parts + part) * padded + j)];
+        }
+    }
+
+  private:
+    void measure(const Arrays& in, Poll& poll) {
+        const double infinity = std::numeric_limits<double>::infinity();
+        const size_t m = size_t(in.m);
+        std::vector<double> largest(m, 0.0), smallest(m, infinity), widest(m, 0.0), typical(m, 0.0);
         for (int64_t i = 0; i < in.k; ++i) {
             poll.spent(in.m);
-            for (int64_t j = 0; j < in.m; ++j) centre[j] += in.y[i * in.m + j];
+            for (size_t j = 0; j < m; ++j) centre[j] += in.y[i * in.m + int64_t(j)];
         }
         for (double& middle : centre) middle /= double(in.k);
         for (int64_t i = 0; i < in.k; ++i) {
             poll.spent(in.m);
-            for (int64_t j = 0; j < in.m; ++j) {
-                const double sigma = in.y_sigma[in.y_sigma_shared ? j : i * in.m + j];
-                largest[j] = std::max({largest[j], std::fabs(in.y[i * in.m + j] - centre[j]), sigma});
-                smallest[j] = std::min(smallest[j], sigma);
+            for (size_t j = 0; j < m; ++j) {
+                const double sigma = in.y_sigma[(in.y_sigma_shared ? 0 : i * in.m) + int64_t(j)];
+                largest[j] = std::max({largest[j], std::fabs(in.y[i * in.m + int64_t(j)] - centre[j]), sigma});
+                smallest[j] = std::min(smallest[j], sigma), widest[j] = std::max(widest[j], sigma);
+                typical[j] += sigma / double(in.k);
             }
         }
-        for (int64_t j = 0; j < in.m; ++j) {
+        // The errors of the objects, as far as they are observed.
+        std::vector<double> object_low(m, infinity), object_high(m, 0.0);
+        for (int64_t i = 0; i < (in.d_sigma_shared ? 1 : in.n); ++i) {
+            poll.spent(in.m);
+            for (size_t j = 0; j < m; ++j) {
+                const double sigma = in.d_sigma[i * in.m + int64_t(j)];
+                if (!std::isfinite(sigma)) continue;
+                object_low[j] = std::min(object_low[j], sigma), object_high[j] = std::max(object_high[j], sigma);
+            }
+        }
+        for (size_t j = 0; j < m; ++j) {
+            if (object_low[j] < infinity) {
+                typical[j] = std::hypot(typical[j], object_low[j]);
+                low = std::min(low, share(object_low[j], widest[j])), high = std::max(high, share(object_high[j], smallest[j]));
+            }
             // A power of two, so that scaling costs no digit.
-            unit[j] = largest[j] > 0.0 ? std::ldexp(1.0, int(std::ceil(std::log2(largest[j])))) : 1.0;
+            const double size = typical[j] > 0.0 ? typical[j] : largest[j];
+            unit[j] = size > 0.0 ? std::ldexp(1.0, int(std::ceil(std::log2(size)))) : 1.0;
             least[j] = (smallest[j] / unit[j]) * (smallest[j] / unit[j]);
         }
-        const int64_t rows = in.y_sigma_shared ? 1 : 2;
-        data.assign(size_t(n_tiles * in.m * rows * tile), 0.0f);
-        for (int64_t t = 0; t < n_tiles; ++t) {
-            poll.check();
-            for (int64_t j = 0; j < in.m; ++j)
-                for (int l = 0; l < tile; ++l) {
-                    const int64_t i = std::min(t * tile + l, in.k - 1);
-                    float* at = data.data() + ((t * in.m + j) * rows) * tile + l;
-                    at[0] = float((in.y[i * in.m + j] - centre[j]) / unit[j]);
-                    if (!in.y_sigma_shared) {
-                        const double sigma = in.y_sigma[i * in.m + j] / unit[j];
-                        at[tile] = float(sigma * sigma);
-                    }
-                }
-        }
+        // A hair wider: rounding, and variances of zero on both sides, which no pair may have.
+        low = std::max(0.0, low - 1e-9), high = std::min(1.0, high + 1e-9);
+    }
+    static double share(double object, double curve) {
+        const double ratio = curve / object;
+        return object > 0.0 ? 1.0 / (1.0 + ratio * ratio) : 0.0;
     }
 };
 
-double evidence(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, int64_t object, std::vector<float>& scores) {
-    Attention attention;
-    const double* d = in.d + object * in.m;
-    const double* d_sigma = in.d_sigma + (in.d_sigma_shared ? 0 : object * in.m);
-    Careful careful;
-    std::vector<int32_t>& points = careful.points;
-    for (int64_t j = 0; j < in.m; ++j)
-        if (std::isfinite(d[j]) && std::isfinite(d_sigma[j])) points.push_back(int32_t(j));
-    for (const int32_t j : points) careful.value.push_back(d[j]), careful.variance.push_back(d_sigma[j] * d_sigma[j]);
-    careful.square.resize(points.size()), careful.curve_variance.resize(points.size());
-    // With the same errors on both sides, widths (s, t) and (t, s) are one component.
-    bool alike = in.y_sigma_shared;
-    for (const int32_t j : points) alike = alike && d_sigma[j] == in.y_sigma[j];
-    std::vector<double> object_factor = in.object_factor, curve_factor = in.curve_factor, share = in.share;
-    if (alike) {
-        object_factor.clear(), share.clear();
-        for (size_t c = 0; c < in.share.size(); ++c) {
-            const double factor = in.object_factor[c] + in.curve_factor[c];
-            if (!share.empty() && object_factor.back() == factor)
-                share.back() += in.share[c];
-            else
-                object_factor.push_back(factor), share.push_back(in.share[c]);
-        }
-        curve_factor.assign(share.size(), 0.0);
-    }
-    const int n_components = int(share.size());
-    std::vector<float> value, coefficient;
-    double highest = 0.0;  // sum of the logs of the largest heights, in the caller's units
-    for (const int32_t j : points) {
-        const double unit = packed.unit[j], own = d_sigma[j] / unit, a = own * own, b = packed.least[j];
-        value.push_back(float((d[j] - packed.centre[j]) / unit));
-        double top = 0.0;
-        for (int c = 0; c < n_components; ++c) top += share[c] / std::sqrt(object_factor[c] * a + curve_factor[c] * b);
-        highest += std::log(top / unit) - kHalfLog2Pi;
+// One object against all curves: bounds first, tile by tile, then the scores that can matter, then those that do, in double.
+class ObjectAtHand {
+  public:
+    ObjectAtHand(const Arrays& in, const Packed& packed, const MixtureKernels& kernels, const Envelope* envelope, int64_t object)
+        : in_(in), packed_(packed), kernels_(kernels), object_(object), object_factor_(in.object_factor), curve_factor_(in.curve_factor),
+          share_(in.share) {
+        const double *d = in.d + object * in.m, *d_sigma = in.d_sigma + (in.d_sigma_shared ? 0 : object * in.m);
+        std::vector<int32_t>& points = careful_.points;
+        for (int64_t j = 0; j < in.m; ++j)
+            if (std::isfinite(d[j]) && std::isfinite(d_sigma[j])) points.push_back(int32_t(j));
+        for (const int32_t j : points) careful_.value.push_back(d[j]), careful_.variance.push_back(d_sigma[j] * d_sigma[j]);
+        careful_.square.resize(points.size()), careful_.curve_variance.resize(points.size());
+        merge_components(d_sigma);
+        const int n_components = int(share_.size());
+        const size_t padded = size_t(packed.padded);
+        value_.assign(padded, 0.0f);
         if (in.y_sigma_shared) {
-            const double widest = 1.0 / (object_factor[0] * a + curve_factor[0] * b);
-            for (int c = 0; c < n_components; ++c) {
-                const double inverse = 1.0 / (object_factor[c] * a + curve_factor[c] * b);
-                coefficient.push_back(float(c == 0 ? -0.5 * inverse : -0.5 * kLog2E * (inverse - widest)));
-                coefficient.push_back(float(share[c] * std::sqrt(inverse) / top));
-            }
+            coefficient_.assign(2 * share_.size() * padded, 0.0f);
+            std::fill_n(coefficient_.begin() + std::ptrdiff_t(padded), padded, 1.0f);
         } else {
-            coefficient.push_back(float(a)), coefficient.push_back(float(1.0 / top));
+            coefficient_.assign(4 * padded, 0.0f);
+            std::fill_n(coefficient_.begin(), padded, 1.0f), std::fill_n(coefficient_.begin() + std::ptrdiff_t(3 * padded), padded, 1.0f);
         }
-    }
-    std::vector<float> fo(object_factor.begin(), object_factor.end()), fc(curve_factor.begin(), curve_factor.end()),
-        fs(share.begin(), share.end());
-    const MixturePairs pairs{n_components, object_factor.data(), curve_factor.data(), share.data()};
-    const MixtureObject seen{int(points.size()), points.data(), value.data(), coefficient.data()};
-    const MixtureWidths widths{n_components, fo.data(), fc.data(), fs.data()};
-    const int64_t rows = in.y_sigma_shared ? 1 : 2, skip = in.skip ? in.skip[object] : -1;
-    const double lowest = -std::numeric_limits<double>::infinity();
-    auto weight = [&](int64_t i) { return i == skip ? lowest : (in.log_weights ? in.log_weights[i] : 0.0); };
-    double heaviest = 0.0;
-    if (in.log_weights) heaviest = *std::max_element(in.log_weights, in.log_weights + in.k);
-    const double given_up = 19.0 + std::log(double(in.k));
-    double best = lowest;
-    scores.resize(size_t(packed.n_tiles * packed.tile));
-    for (int64_t t = 0; t < packed.n_tiles; ++t) {
-        attention.spent(4 * int64_t(points.size()) * n_components + 1);
-        float* out = scores.data() + t * packed.tile;
-        // Given up, whatever their weight: all of them together are less than 1e-8 of the sum.
-        const double cut = std::isfinite(best) ? best - heaviest - given_up : -3e38;
-        const auto score = in.y_sigma_shared ? kernels.score_shared : kernels.score_own;
-        const bool whole = score(seen, widths, packed.data.data() + t * in.m * rows * packed.tile, float(std::max(cut, -3e38)), out);
-        for (int l = 0; l < packed.tile && t * packed.tile + l < in.k; ++l) {
-            if (!whole || std::isnan(out[l])) {
-                // What overflowed single precision may still be the best: nothing else is better by then.
-                if (std::isnan(out[l])) out[l] = -3e38f;
-                continue;
+        double log_v = 0.0, smallest = std::numeric_limits<double>::infinity(), units = 0.0;
+        for (const int32_t j : points) {
+            const double unit = packed.unit[j], own = d_sigma[j] / unit, a = own * own, b = packed.least[j];
+            value_[size_t(j)] = float((d[j] - packed.centre[j]) / unit);
+            double top = 0.0;
+            for (int c = 0; c < n_components; ++c) top += share_[c] / std::sqrt(object_factor_[c] * a + curve_factor_[c] * b);
+            highest_ += std::log(top / unit) - kHalfLog2Pi;
+            units += std::log(unit) + kHalfLog2Pi;
+            smallest = std::min(smallest, a + b);
+            log_v += std::log(a + b);
+            float* coefficient = coefficient_.data() + j;
+            if (in.y_sigma_shared) {
+                const double widest = 1.0 / (object_factor_[0] * a + curve_factor_[0] * b);
+                for (int c = 0; c < n_components; ++c, coefficient += 2 * padded) {
+                    const double inverse = 1.0 / (object_factor_[c] * a + curve_factor_[c] * b);
+                    coefficient[0] = float(c == 0 ? -0.5 * inverse : -0.5 * kLog2E * (inverse - widest));
+                    coefficient[padded] = float(share_[c] * std::sqrt(inverse) / top);
+                }
+            } else {
+                coefficient[0] = float(a), coefficient[padded] = float(1.0 / top);
+                coefficient[2 * padded] = 1.0f, coefficient[3 * padded] = 0.0f;
             }
-            best = std::max(best, double(out[l]) + weight(t * packed.tile + l));
+            if (!envelope) continue;
+            bound_value_.push_back(value_[size_t(j)]);
+            variance_.push_back(float(in.y_sigma_shared ? envelope->rate / (a + b) : a));
         }
+        if (!envelope || !(smallest > kSmallestVariance)) return;
+        bounded_ = true;
+        bounds_.resize(size_t(packed.n_tiles * packed.tile));
+        rate_ = float(envelope->rate), power_ = float(envelope->power);
+        // With a hair more for the roundings of the products and their logarithm.
+        bound_constant_ = double(points.size()) * (envelope->log_height + 1e-6) - units - highest_ - (in.y_sigma_shared ? 0.5 * log_v : 0.0) + 1e-3;
     }
-    if (!std::isfinite(best)) best = -3e38;
-    // Twice over: the sum in double of what matters, and in single precision of the rest.
-    const double margin = kMatters + 1e-5 * std::fabs(best);
-    double top = lowest;
-    std::vector<double> exact;
-    std::vector<double> rest;
-    for (int64_t i = 0; i < in.k; ++i) {
-        attention.spent(1);
-        const double w = weight(i);
-        if (w == lowest) continue;
-        const double guess = double(scores[size_t(i)]) + w;
-        if (guess >= best - margin) {
-            attention.spent(20 * int64_t(points.size()) * n_components);
-            exact.push_back(careful(in, kernels, pairs, i) + w);
-            top = std::max(top, exact.back());
-        } else if (guess > best - given_up) {
-            rest.push_back(guess + highest);
+
+    void bound_tile(int64_t t) {
+        if (!bounded_) return;
+        const MixtureBound bound{int(careful_.points.size()), careful_.points.data(), bound_value_.data(), variance_.data(), rate_, power_};
+        (in_.y_sigma_shared ? kernels_.bound_shared : kernels_.bound_own)(bound, tile(t), bounds_.data() + t * packed_.tile);
+    }
+
+    // The log evidence, when all tiles have their bounds.
+    double evidence() {
+        const double given_up = 19.0 + std::log(double(in_.k));  // all of them together are less than 1e-8 of the sum
+        double nearest = kLowest;
+        for (int64_t i = 0; bounded_ && i < in_.k; ++i) {
+            bounds_[size_t(i)] = float(bound_of(i));
+            nearest = std::max(nearest, double(bounds_[size_t(i)]));
         }
+        // First the curves that promise most: the better the best is known, the fewer are left. A bound that is no number stands for any.
+        const float near = float(nearest - kNearTop);
+        score_where([&](int64_t i) { return !bounded_ || !(bounds_[size_t(i)] <= near); });
+        const auto left = [&](int64_t i) { return bounds_[size_t(i)] <= near && double(bounds_[size_t(i)]) > best_ - given_up; };
+        if (bounded_) score_where(left);
+        return sum(given_up);
     }
-    if (top == lowest) return lowest;
-    double sum = 0.0;
-    for (const double x : exact) sum += std::exp(x - top);
-    for (const double x : rest) sum += std::exp(x - top);
-    return top + std::log(sum) - (in.log_weights ? 0.0 : std::log(double(in.k)));
-}
+
+  private:
+    static constexpr double kLowest = -std::numeric_limits<double>::infinity();
+    static constexpr float kNothing = -3e38f;
+    static constexpr int kListed = 64;
+
+    // With the same errors on both sides, widths (s, t) and (t, s) are one component.
+    void merge_components(const double* d_sigma) {
+        bool alike = in_.y_sigma_shared;
+        for (const int32_t j : careful_.points) alike = alike && d_sigma[j] == in_.y_sigma[j];
+        if (!alike) return;
+        object_factor_.clear(), share_.clear();
+        for (size_t c = 0; c < in_.share.size(); ++c) {
+            const double factor = in_.object_factor[c] + in_.curve_factor[c];
+            if (!share_.empty() && object_factor_.back() == factor)
+                share_.back() += in_.share[c];
+            else
+                object_factor_.push_back(factor), share_.push_back(in_.share[c]);
+        }
+        curve_factor_.assign(share_.size(), 0.0);
+    }
+
+    const float* tile(int64_t t) const { return packed_.data.data() + t * in_.m * packed_.parts * packed_.tile; }
+    double weight(int64_t i) const { return in_.skip && in_.skip[object_] == i ? kLowest : (in_.log_weights ? in_.log_weights[i] : 0.0); }
+    // What a curve, weight included, can be at most; NaN where single precision does not tell.
+    double bound_of(int64_t i) const {
+        const double bound = double(bounds_[size_t(i)]), whole = bound + bound_constant_ + weight(i);
+        return whole + 1e-6 * (std::fabs(bound) + std::fabs(whole));
+    }
+
+    template <class Wanted>
+    void score_where(const Wanted& wanted) {
+        const std::vector<float> fo(object_factor_.begin(), object_factor_.end()), fc(curve_factor_.begin(), curve_factor_.end()),
+            fs(share_.begin(), share_.end());
+        const MixtureObject seen{int(packed_.padded), value_.data(), coefficient_.data()};
+        const MixtureWidths widths{int(share_.size()), fo.data(), fc.data(), fs.data()};
+        int32_t list[kListed];
+        float out[kListed];
+        int n = 0;
+        Attention attention;
+        const auto score = [&] {
+            attention.spent(4 * packed_.padded * widths.n_components * n);
+            (in_.y_sigma_shared ? kernels_.score_shared : kernels_.score_own)(seen, widths, packed_.rows.data(), list, n, out);
+            for (int l = 0; l < n; ++l) {
+                // What overflowed single precision may still be the best: nothing else is better by then.
+                found_.push_back({list[l], std::isnan(out[l]) ? kNothing : out[l]});
+                if (!std::isnan(out[l])) best_ = std::max(best_, double(out[l]) + weight(list[l]));
+            }
+            n = 0;
+        };
+        for (int64_t i = 0; i < in_.k; ++i) {
+            if (!wanted(i)) continue;
+            list[n++] = int32_t(i);
+            if (n == kListed) score();
+        }
+        if (n > 0) score();
+    }
+
+    // In double what matters, in single precision the rest.
+    double sum(double given_up) {
+        if (!std::isfinite(best_)) best_ = kNothing;
+        const MixturePairs pairs{int(share_.size()), object_factor_.data(), curve_factor_.data(), share_.data()};
+        const double margin = kMatters + 1e-5 * std::fabs(best_);
+        double top = kLowest;
+        std::vector<double> exact, rest;
+        Attention attention;
+        for (const Found& found : found_) {
+            const double w = weight(found.curve), guess = double(found.score) + w;
+            if (w == kLowest) continue;
+            if (guess >= best_ - margin) {
+                attention.spent(20 * int64_t(careful_.points.size()) * pairs.n_components);
+                exact.push_back(careful_(in_, kernels_, pairs, found.curve) + w);
+                top = std::max(top, exact.back());
+            } else if (guess > best_ - given_up) {
+                rest.push_back(guess + highest_);
+            }
+        }
+        if (top == kLowest) return kLowest;
+        double sum = 0.0;
+        for (const double x : exact) sum += std::exp(x - top);
+        for (const double x : rest) sum += std::exp(x - top);
+        return top + std::log(sum) - (in_.log_weights ? 0.0 : std::log(double(in_.k)));
+    }
+
+    struct Found {
+        int32_t curve;
+        float score;
+    };
+    const Arrays& in_;
+    const Packed& packed_;
+    const MixtureKernels& kernels_;
+    int64_t object_;
+    std::vector<double> object_factor_, curve_factor_, share_;
+    Careful careful_;
+    AlignedVector<float> value_, coefficient_, bound_value_, variance_;
+    double highest_ = 0.0;  // sum of the logs of the largest heights, in the caller's units
+    double bound_constant_ = 0.0, best_ = kLowest;
+    bool bounded_ = false;
+    float rate_ = 0.0f, power_ = 1.0f;
+    AlignedVector<float> bounds_;  // (k), as the kernel leaves them
+    std::vector<Found> found_;
+};
 
 }  // namespace
 
@@ -281,19 +350,34 @@ void bind_mixture(nb::module_& m) {
             in.object_factor.assign(object_factor.data(), object_factor.data() + n_components);
             in.curve_factor.assign(curve_factor.data(), curve_factor.data() + n_components);
             in.share.assign(share.data(), share.data() + n_components);
+            require(in.k <= INT32_MAX, "too many curves");
             require_threads(n_threads);
             const Choice choice(in, log_weights, skip);
             const MixtureKernels& kernels = choose(kLevels, level);
             without_gil([&] {
                 Poll poll(interrupted);
-                const Sorted sorted(in, kernels.tile, poll);
-                const Packed packed(in, kernels.tile, poll);
-                Blocks blocks((in.n + kObjectsPerBlock - 1) / kObjectsPerBlock, interrupted);
+                Packed packed(in, kernels.tile, kernels.lanes, poll);
+                Envelope found{};
+                const bool worth = in.n * in.k >= kWorthAnEnvelope / in.m && packed.low <= packed.high;
+                if (worth) {
+                    found = envelope(in.object_factor, in.curve_factor, in.share, packed.low, packed.high);
+                    packed.transpose(in, poll);
+                }
+                const int64_t at_once = std::clamp<int64_t>(kBoundBytes / (int64_t(sizeof(float)) * in.k), 1, kObjectsPerBlock);
+                Blocks blocks((in.n + at_once - 1) / at_once, interrupted);
                 blocks.run(n_threads, [&](Blocks& queue) {
-                    std::vector<float> scores;
-                    for (int64_t block; queue.next(block);)
-                        for (int64_t i = block * kObjectsPerBlock; i < std::min(in.n, (block + 1) * kObjectsPerBlock); ++i)
-                            out.data()[i] = evidence(in, packed, kernels, i, scores);
+                    Attention attention;
+                    for (int64_t block; queue.next(block);) {
+                        std::vector<ObjectAtHand> objects;
+                        for (int64_t i = block * at_once; i < std::min(in.n, (block + 1) * at_once); ++i)
+                            objects.emplace_back(in, packed, kernels, worth && found.rate > 0.0 ? &found : nullptr, i);
+                        for (int64_t t = 0; t < packed.n_tiles; ++t)
+                            for (ObjectAtHand& object : objects) {
+                                attention.spent(in.m * packed.tile);
+                                object.bound_tile(t);
+                            }
+                        for (size_t i = 0; i < objects.size(); ++i) out.data()[block * at_once + int64_t(i)] = objects[i].evidence();
+                    }
                 });
             });
         },

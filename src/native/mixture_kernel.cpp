@@ -10,8 +10,8 @@ namespace BADAC_LEVEL {
 namespace {
 
 constexpr int kLanes = Simd<float>::lanes, kVectors = 2, kTile = kLanes * kVectors;
+constexpr int kRows = 4;  // curves of a list that are scored together, for independent chains
 constexpr int kProduct = 4;   // brackets multiplied before the exponent is taken out: each may be 1e-9
-constexpr int kPatience = 8;  // points between looks at whether the tile still matters
 constexpr float kLn2 = 0.69314718f, kLog2E = 1.44269504f;
 
 BADAC_INLINE VecF no_less(const VecF& x, float least) {
@@ -54,94 +54,110 @@ BADAC_INLINE VecF quick_exp2(VecF x) {
     return same_bits<VecF>(UIntF(same_bits<UIntF>(p) + (same_bits<UIntF>(rounded) << 23)));
 }
 
-BADAC_INLINE bool any_above(const VecF* total, const VecF* exponent, float cut) {
-    for (int v = 0; v < kVectors; ++v) {
-        // The mantissa is below 2: one more power of two is a bound.
-        const VecF bound = fma(exponent[v] + broadcast<VecF>(1.0f), broadcast<VecF>(kLn2), total[v]);
-        if (lanes_set(greater(bound, broadcast<VecF>(cut)))) return true;
-    }
-    return false;
-}
-
-BADAC_INLINE void finish(const VecF* total, VecF* product, VecF* exponent, float* out) {
-    for (int v = 0; v < kVectors; ++v) {
-        const VecF mantissa = take_exponent<float>(product[v], exponent[v]);
-        store(out + v * kLanes, VecF(fma(exponent[v], broadcast<VecF>(kLn2), VecF(total[v] + log_mantissa(mantissa)))));
-    }
-}
-
-bool score_shared(const MixtureObject& object, const MixtureWidths& widths, const float* tile, float cut, float* out) {
-    const int n_components = widths.n_components;
-    VecF total[kVectors], product[kVectors], exponent[kVectors];
-    for (int v = 0; v < kVectors; ++v)
-        total[v] = broadcast<VecF>(0.0f), product[v] = broadcast<VecF>(1.0f), exponent[v] = broadcast<VecF>(0.0f);
+// Overflow makes a logarithm too small, and so the bound too high: on the safe side.
+template <bool OWN>
+void bound(const MixtureBound& object, const float* tile, float* out) {
+    constexpr int kRows = OWN ? 2 : 1;
+    const VecF one = broadcast<VecF>(1.0f), rate = broadcast<VecF>(object.rate);
+    VecF grown[kVectors], plain[kVectors], exponent[kVectors], plain_exponent[kVectors];
+    for (int v = 0; v < kVectors; ++v) grown[v] = plain[v] = one, exponent[v] = plain_exponent[v] = broadcast<VecF>(0.0f);
     for (int i = 0; i < object.n_points; ++i) {
-        const float* row = tile + int64_t(object.point[i]) * kTile;
-        const float* coefficient = object.coefficient + int64_t(i) * 2 * n_components;
-        const VecF value = broadcast<VecF>(object.value[i]), wide = broadcast<VecF>(coefficient[0]);
-        VecF square[kVectors], bracket[kVectors];
+        const float* row = tile + int64_t(object.point[i]) * kRows * kTile;
+        const VecF value = broadcast<VecF>(object.value[i]), own = broadcast<VecF>(object.variance[i]);
         for (int v = 0; v < kVectors; ++v) {
-            const VecF r = value - load<VecF>(row + v * kLanes);
-            square[v] = r * r;
-            total[v] = fma(wide, square[v], total[v]);
-            bracket[v] = broadcast<VecF>(coefficient[1]);
-        }
-        for (int c = 1; c < n_components; ++c) {
-            const VecF rate = broadcast<VecF>(coefficient[2 * c]), height = broadcast<VecF>(coefficient[2 * c + 1]);
-            for (int v = 0; v < kVectors; ++v) bracket[v] = fma(height, quick_exp2(VecF(rate * square[v])), bracket[v]);
-        }
-        for (int v = 0; v < kVectors; ++v) product[v] = product[v] * bracket[v];
-        if (i % kProduct == kProduct - 1)
-            for (int v = 0; v < kVectors; ++v) product[v] = take_exponent<float>(product[v], exponent[v]);
-        if (i % kPatience == kPatience - 1 && !any_above(total, exponent, cut)) {
-            finish(total, product, exponent, out);
-            return false;
-        }
-    }
-    finish(total, product, exponent, out);
-    return true;
-}
-
-bool score_own(const MixtureObject& object, const MixtureWidths& widths, const float* tile, float cut, float* out) {
-    const int n_components = widths.n_components;
-    const VecF half = broadcast<VecF>(-0.5f), to_base_2 = broadcast<VecF>(kLog2E);
-    VecF total[kVectors], product[kVectors], exponent[kVectors];
-    for (int v = 0; v < kVectors; ++v)
-        total[v] = broadcast<VecF>(0.0f), product[v] = broadcast<VecF>(1.0f), exponent[v] = broadcast<VecF>(0.0f);
-    for (int i = 0; i < object.n_points; ++i) {
-        const float* row = tile + int64_t(object.point[i]) * 2 * kTile;
-        const float* coefficient = object.coefficient + int64_t(i) * 2;
-        const VecF value = broadcast<VecF>(object.value[i]), norm = broadcast<VecF>(coefficient[1]);
-        VecF square[kVectors], curve[kVectors], widest[kVectors] = {}, bracket[kVectors] = {};
-        for (int v = 0; v < kVectors; ++v) {
-            const VecF r = value - load<VecF>(row + v * kLanes);
-            square[v] = half * r * r;
-            curve[v] = load<VecF>(row + kTile + v * kLanes);
-        }
-        for (int c = 0; c < n_components; ++c) {
-            const VecF own = broadcast<VecF>(widths.object_factor[c] * coefficient[0]), factor = broadcast<VecF>(widths.curve_factor[c]);
-            const VecF share = broadcast<VecF>(widths.share[c]);
-            for (int v = 0; v < kVectors; ++v) {
-                const VecF root = inverse_root(fma(factor, curve[v], own)), inverse = root * root;
-                if (c == 0) {
-                    total[v] = fma(square[v], inverse, total[v]);
-                    square[v] = square[v] * to_base_2;
-                    widest[v] = inverse, bracket[v] = share * root;
-                } else {
-                    bracket[v] = fma(VecF(share * root), quick_exp2(VecF(square[v] * (inverse - widest[v]))), bracket[v]);
-                }
+            const VecF r = value - load<VecF>(row + v * kLanes), square = r * r;
+            if (OWN) {
+                const VecF variance = own + load<VecF>(row + kTile + v * kLanes);
+                grown[v] = grown[v] * fma(rate, square, variance);
+                plain[v] = plain[v] * variance;
+            } else {
+                grown[v] = grown[v] * fma(own, square, one);
             }
         }
-        for (int v = 0; v < kVectors; ++v) product[v] = product[v] * (bracket[v] * norm);
         if (i % kProduct == kProduct - 1)
-            for (int v = 0; v < kVectors; ++v) product[v] = take_exponent<float>(product[v], exponent[v]);
-        if (i % kPatience == kPatience - 1 && !any_above(total, exponent, cut)) {
-            finish(total, product, exponent, out);
-            return false;
+            for (int v = 0; v < kVectors; ++v) {
+                grown[v] = take_exponent<float>(grown[v], exponent[v]);
+                if (OWN) plain[v] = take_exponent<float>(plain[v], plain_exponent[v]);
+            }
+    }
+    const VecF ln2 = broadcast<VecF>(kLn2);
+    for (int v = 0; v < kVectors; ++v) {
+        const VecF mantissa = take_exponent<float>(grown[v], exponent[v]), log_grown = fma(exponent[v], ln2, log_mantissa(mantissa));
+        VecF score = broadcast<VecF>(-object.power) * log_grown;
+        if (OWN) {
+            const VecF rest = take_exponent<float>(plain[v], plain_exponent[v]), log_plain = fma(plain_exponent[v], ln2, log_mantissa(rest));
+            score = fma(broadcast<VecF>(object.power - 0.5f), log_plain, score);
+        }
+        store(out + v * kLanes, score);
+    }
+}
+
+template <bool OWN>
+void score(const MixtureObject& object, const MixtureWidths& widths, const float* rows, const int32_t* list, int n, float* out) {
+    const int n_components = widths.n_components, padded = object.padded;
+    const VecF half = broadcast<VecF>(-0.5f), to_base_2 = broadcast<VecF>(kLog2E);
+    for (int first = 0; first < n; first += kRows) {
+        const float* row[kRows];
+        VecF total[kRows], product[kRows], exponent[kRows];
+        for (int k = 0; k < kRows; ++k) {
+            row[k] = rows + ptrdiff_t(list[first + k < n ? first + k : n - 1]) * (OWN ? 2 : 1) * padded;
+            total[k] = broadcast<VecF>(0.0f), product[k] = broadcast<VecF>(1.0f), exponent[k] = broadcast<VecF>(0.0f);
+        }
+        int step = 0;
+        for (int i = 0; i < padded; i += kLanes) {
+            const float* coefficient = object.coefficient + i;
+            const VecF value = load<VecF>(object.value + i);
+            VecF square[kRows], bracket[kRows];
+            if (OWN) {
+                const VecF own = load<VecF>(coefficient), present = load<VecF>(coefficient + 2 * padded);
+                VecF curve[kRows], widest[kRows] = {};
+                for (int k = 0; k < kRows; ++k) {
+                    const VecF r = (value - load<VecF>(row[k] + i)) * present;
+                    square[k] = half * r * r;
+                    curve[k] = load<VecF>(row[k] + padded + i);
+                    bracket[k] = broadcast<VecF>(0.0f);
+                }
+                for (int c = 0; c < n_components; ++c) {
+                    const VecF scaled = broadcast<VecF>(widths.object_factor[c]) * own, factor = broadcast<VecF>(widths.curve_factor[c]);
+                    const VecF share = broadcast<VecF>(widths.share[c]);
+                    for (int k = 0; k < kRows; ++k) {
+                        const VecF root = inverse_root(fma(factor, curve[k], scaled)), inverse = root * root;
+                        if (c == 0) {
+                            total[k] = fma(square[k], inverse, total[k]);
+                            square[k] = square[k] * to_base_2;
+                            widest[k] = inverse, bracket[k] = share * root;
+                        } else {
+                            bracket[k] = fma(VecF(share * root), quick_exp2(VecF(square[k] * (inverse - widest[k]))), bracket[k]);
+                        }
+                    }
+                }
+                const VecF norm = load<VecF>(coefficient + padded), absent = load<VecF>(coefficient + 3 * padded);
+                for (int k = 0; k < kRows; ++k) product[k] = product[k] * fma(bracket[k], norm, absent);
+            } else {
+                const VecF wide = load<VecF>(coefficient), height = load<VecF>(coefficient + padded);
+                for (int k = 0; k < kRows; ++k) {
+                    const VecF r = value - load<VecF>(row[k] + i);
+                    square[k] = r * r;
+                    total[k] = fma(wide, square[k], total[k]);
+                    bracket[k] = height;
+                }
+                for (int c = 1; c < n_components; ++c) {
+                    const VecF rate = load<VecF>(coefficient + 2 * c * padded), share = load<VecF>(coefficient + (2 * c + 1) * padded);
+                    for (int k = 0; k < kRows; ++k) bracket[k] = fma(share, quick_exp2(VecF(rate * square[k])), bracket[k]);
+                }
+                for (int k = 0; k < kRows; ++k) product[k] = product[k] * bracket[k];
+            }
+            if (++step % kProduct == 0)
+                for (int k = 0; k < kRows; ++k) product[k] = take_exponent<float>(product[k], exponent[k]);
+        }
+        for (int k = 0; k < kRows && first + k < n; ++k) {
+            const VecF mantissa = take_exponent<float>(product[k], exponent[k]);
+            const VecF sum = fma(exponent[k], broadcast<VecF>(kLn2), VecF(total[k] + log_mantissa(mantissa)));
+            float whole = 0.0f;
+            for (int l = 0; l < kLanes; ++l) whole += sum[l];
+            out[first + k] = whole;
         }
     }
-    finish(total, product, exponent, out);
-    return true;
 }
 
 BADAC_INLINE VecD root(const VecD& x) {
@@ -182,7 +198,7 @@ double careful(const MixturePairs& pairs, int n, const double* square, const dou
     return out;
 }
 
-const MixtureKernels kernels = {kTile, score_shared, score_own, Simd<double>::lanes, careful};
+const MixtureKernels kernels = {kTile, kLanes, bound<false>, bound<true>, score<false>, score<true>, Simd<double>::lanes, careful};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

@@ -48,14 +48,4 @@ std::vector<int32_t> similar_together(const std::vector<Along>& rows, int64_t le
     return sorted;
 }
 
-std::vector<int32_t> spread_first(const std::vector<int32_t>& sorted, int64_t n) {
-    const int64_t size = int64_t(sorted.size()), step = size / n;
-    std::vector<int32_t> order;
-    order.reserve(sorted.size());
-    for (int64_t i = 0; i < n; ++i) order.push_back(sorted[size_t(i * step)]);
-    for (int64_t i = 0; i < size; ++i)
-        if (i % step != 0 || i / step >= n) order.push_back(sorted[size_t(i)]);
-    return order;
-}
-
 }  // namespace badac

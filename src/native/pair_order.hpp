@@ -10,7 +10,4 @@ namespace badac {
 // An order of all rows, given their values along the directions: leaves of a tree of median cuts.
 std::vector<int32_t> similar_together(const std::vector<Along>& rows, int64_t leaf, Poll& poll);
 
-// The same rows, with `n` spread over all of them first, so that every object meets a good match early.
-std::vector<int32_t> spread_first(const std::vector<int32_t>& sorted, int64_t n);
-
 }  // namespace badac
