@@ -96,7 +96,7 @@ class PosteriorCalibration:
         """
         if self.ensemble is not None and self.ensemble.in_posterior:
             outputs = self.ensemble.outputs(objects, evidence, scale) if outputs is None else outputs
-            return outputs.stacked
+            return self.ensemble.log_match(outputs)
         gaps = self.missingness.log_factor(objects.observed)
         return self.coarsening.apply(evidence, _noise(objects, scale)) + gaps
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from badac._kernels.spare_threads import sparing
 from badac.anomalies import AnomalyModel, Deviations
 from badac.anomalies.deferred import held, hold, learned_when_asked
-from badac.calibration.class_frequencies import ClassFrequencies, unlike
+from badac.calibration.class_frequencies import ClassFrequencies
 from badac.calibration.coarsening import Coarsening
 from badac.calibration.discoveries import check_share
 from badac.calibration.missingness import Missingness
@@ -34,6 +34,7 @@ from badac.data.reach import beyond, said_of_beyond, times_of
 from badac.data.rows import is_numbered
 from badac.data.units import in_units
 from badac.diagnostics import Diagnosis, diagnose
+from badac.estimators.adaptation import adapt_to, unsupported
 from badac.estimators.batches import without_batches
 from badac.estimators.choices import choose_units, generator, is_left_open
 from badac.estimators.cross_fitting import leave_out
@@ -67,7 +68,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class TrainingSupportWarning(UserWarning):
-    """New objects are unlike all training objects in what no class models: their noise, their number of points."""
+    """New objects are unlike all training objects in what no class tells: noise, number of points, columns beside curves."""
 
 
 @registered(
@@ -541,8 +542,11 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def adapt(self, X: Any, *, X_err: Any = None, exposure: Any = None, anomalies: bool = False) -> Self:
         """Return a fitted copy with the class frequencies of new, unlabelled objects, as their evidence has them.
 
-        Classes, calibration and anomaly stay as they are. A training set that does not support the new objects (their noise
-        or number of points is outside of what it had) is said in a `TrainingSupportWarning`: frequencies cannot mend that.
+        Class models and anomaly stay as they are. Where curves have columns beside them (a redshift, the brightness) that are
+        distributed otherwise than in any mixture of the training classes, as by a training set of bright objects, the stack is
+        weighed by training objects that it was not taught anything like
+        (`badac.calibration.stacking.beyond_training`). What training does not support (such columns, noise or a number of
+        points outside of what it had) is said in a `TrainingSupportWarning`.
 
         Parameters
         ----------
@@ -554,9 +558,12 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         objects = self._recognised(X, X_err, exposure)[0]
         check_coordinates(objects, self.training_, self.class_models_)
-        judged = self.fitted_.judge(objects, n_threads=n_threads(self.n_jobs))
-        found = judged.frequencies()
-        said = unlike(self.fitted_.known.training, judged.objects, self.scales_)
+        if anomalies:
+            # Before the copy, so that both keep what was left out.
+            self.prepare_pvalues()
+        model, rng = self.fitted_, generator(self.random_state)
+        judged, found = adapt_to(model, objects, rng, n_threads=n_threads(self.n_jobs))
+        said = unsupported(model, judged, found, self.beside_)
         if said:
             warnings.warn(
                 f"the training set does not support these objects. {'; '.join(said)}. Probabilities there are "
@@ -564,13 +571,9 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 TrainingSupportWarning,
                 stacklevel=2,
             )
-        if anomalies:
-            # Before the copy, so that both keep what was left out.
-            self.prepare_pvalues()
-            judged = self.fitted_.judge(objects, n_threads=n_threads(self.n_jobs))
-        adapted, mended = copy(self), judged.with_frequencies(found)
+        adapted = copy(self)
         adapted.adopt(
-            replace(mended.model, two_groups=mended.learned_groups()) if anomalies else mended.model
+            replace(judged.model, two_groups=judged.learned_groups()) if anomalies else judged.model
         )
         adapted._frequencies = found
         return adapted

@@ -158,6 +158,7 @@ register_migration(
     Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"}),
     Migration("Curves", 0, to="KernelDensity"),
+    Migration("Ensemble", 4, added={"beyond": None}),
     Migration("Ensemble", 3, changed=_not_on_a_grid),
     Migration("Ensemble", 2, added={"ranks": True}),
     Migration("Ensemble", 1, renamed={"strangeness": "nonconformity"}),

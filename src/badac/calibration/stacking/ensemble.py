@@ -30,7 +30,7 @@ from badac.data.measurements import Measurements
 from badac.registry import registered
 
 
-@registered("part", version=4)
+@registered("part", version=5)
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """Base models of the same classes, and how much each of them counts.
@@ -49,6 +49,8 @@ class Ensemble:
         Of the log-loss of left-out objects over the coarsened posterior, in nats an object.
     ranks : bool
         Whether the class models do not hold, so that strangeness too is a matter of left-out objects and not of evidence.
+    beyond : Stacking or None
+        Other weights for probabilities, where new objects are beyond the training's (`beyond_training`).
     """
 
     base_models: BaseModels
@@ -58,6 +60,7 @@ class Ensemble:
     gain: float
     standard_error: float
     ranks: bool = True
+    beyond: Stacking | None = None
 
     @property
     def in_posterior(self) -> bool:
@@ -90,6 +93,13 @@ class Ensemble:
         # Nothing measured, nothing said: not even by a bias.
         stacked[~objects.observed.any(axis=1)] = 0.0
         return BaseOutputs(objects, log_evidences, stacked, level)
+
+    def log_match(self, outputs: BaseOutputs) -> FloatArray:
+        """Return (n, k): what stands in the place of the log evidence in probabilities."""
+        if self.beyond is None:
+            return outputs.stacked
+        measured = outputs.objects.observed.any(axis=1, keepdims=True)
+        return np.where(measured, self.beyond.apply(outputs.log_evidences, outputs.level), 0.0)
 
 
 def noise_levels(objects: Measurements, scale: FloatArray) -> FloatArray:

@@ -57,7 +57,7 @@ class LatentColumns:
         rank = int(np.clip(len(training) // _OBJECTS_PER_POSITION, 1, _RANK))
         blind = IrregularPopulation(rank=rank, shape="gaussian")
         population = blind.described(objects, training.noise, rng, training.scales)
-        bands = _bands_of_columns(objects)
+        bands = bands_of_columns(objects)
         seen = _columns(population, bands, objects, evidence)
         return cls(population, bands, TrainingScales.of(seen)), seen
 
@@ -75,7 +75,7 @@ def _columns(
 ) -> Measurements:
     mean, covariance = population.latent(objects, n_threads=n_threads).posterior
     sigma = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    beside = [_one_point(objects, band) for band in bands.tolist()]
+    beside = [column_of(objects, band) for band in bands.tolist()]
     behind = soften(evidence, _SOFTNESS)
     assert population.process is not None, "fit first"
     curves = [band for band in range(population.process.basis.n_bands) if band not in bands]
@@ -99,7 +99,7 @@ def _quantiles(objects: Measurements, bands: Sequence[int]) -> FloatArray:
     return np.column_stack(found)
 
 
-def _one_point(objects: Measurements, band: int) -> tuple[FloatArray, FloatArray]:
+def column_of(objects: Measurements, band: int) -> tuple[FloatArray, FloatArray]:
     """Value and error (n,) of the one point of each object in a band; NaN and inf where it has none."""
     assert objects.band is not None
     there = objects.observed & (np.broadcast_to(objects.band, objects.shape) == band)
@@ -110,7 +110,7 @@ def _one_point(objects: Measurements, band: int) -> tuple[FloatArray, FloatArray
     )
 
 
-def _bands_of_columns(objects: Measurements) -> IntArray:
+def bands_of_columns(objects: Measurements) -> IntArray:
     """Return (c,): bands in which no object has more than one point, all of them at one coordinate."""
     if objects.band is None or objects.at is None:
         return np.empty(0, dtype=np.int64)
