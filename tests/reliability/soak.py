@@ -37,11 +37,20 @@ from tally import counted, record
 from badac.triage import Journal, Statement
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-MAIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from badac.cli import main; main()"
+# Until a program's own first line Ctrl-C is Python's to answer, with a traceback of its own start. A process begins with it
+# blocked (`started`) and hears it as soon as it would be ended without a word; what badac says begins with its `main`.
+HEARING = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+"""
+MAIN = HEARING + "from badac.cli import main; main()"
 FEW = ["--class-model", "template", "--folds", "0", "--no-diagnose"]
 # A dozen looks at the most promising object; what is acknowledged is said on the standard output.
-LOOKS = """
-import os, signal, sys
+LOOKS = (
+    HEARING
+    + """
+import os, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import pandas as pd, badac
 from badac.triage import Session
@@ -54,6 +63,7 @@ while len(session.said) < min(12, len(new)):
     session.say(row, ("new", "dull", "artefact", "unsure")[row % 4], f"kind {row % 3}", who="soak")
     print(session.ids[row], flush=True)
 """
+)
 
 
 def verb(draw: random.Random, folder: Path) -> tuple[str, list[str], str]:
@@ -125,10 +135,14 @@ def is_begun(found: dict[str, Any], expected: dict[str, Any], acknowledged: list
 
 def started(which: str, words: list[str], target: Path) -> subprocess.Popen[str]:
     code, more = (LOOKS, []) if which == "triage" else (MAIN, ["--overwrite"])
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *words, "-o", str(target), *more],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", code, *words, "-o", str(target), *more],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def lives_on(group: int) -> bool:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+import soak
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="signals of POSIX"),
@@ -90,6 +91,40 @@ def test_while_it_imports(package: str, small_files: Path, tmp_path: Path) -> No
     ]
     found, said = stopped(started(code, *words), signal.SIGINT, "importing")
     assert (found, said.strip()) == (130, "Interrupted."), said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("package", ["typer", "numpy"])
+def test_while_the_command_imports(package: str, tmp_path: Path) -> None:
+    """The command as it is installed, not only what it calls."""
+    command = Path(sys.executable).with_name("badac")
+    if not command.exists():
+        pytest.skip(f"the command badac is not installed beside {sys.executable}")
+    slow = IMPORTING.format(name=package).removesuffix("from badac.cli import main\nmain()\n")
+    (tmp_path / "sitecustomize.py").write_text(slow, encoding="utf-8")
+    running = subprocess.Popen(
+        [command, "simulate", "1", "-o", str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )
+    found, said = stopped(running, signal.SIGINT, "importing")
+    assert (found, said.strip()) == (130, "Interrupted."), said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_program_of_the_soak_never_answers_for_the_start_of_python(tmp_path: Path) -> None:
+    """Ctrl-C before badac's own beginning ends it without a word; afterwards with one, and no traceback ever."""
+    ends = set()
+    for moment in range(12):
+        running = soak.started("simulate", ["simulate", "1", "-n", "20"], tmp_path / "out")
+        time.sleep(moment / 100)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        ends.add((running.returncode, said.strip()))
+    assert ends <= {(-signal.SIGINT, ""), (130, "Interrupted.")}
+    assert (-signal.SIGINT, "") in ends
     assert list(tmp_path.iterdir()) == []
 
 
