@@ -20,8 +20,12 @@ from badac.locks import is_alive
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname()) or "host"
 
 
-def check_file(path: Path, what: str, *, overwrite: bool) -> None:
-    """Find out before the work, not after it, that a file could not be written, or would replace another."""
+def check_file(path: Path, what: str, *, overwrite: bool, begins: tuple[bytes, ...]) -> None:
+    """Find out before the work, not after it, that a file could not be written, or would replace another.
+
+    With `overwrite` a file of the same kind is replaced, told by what such files begin with, and no other: the output may have
+    been given the name of a table.
+    """
     if path.is_dir():
         raise ValueError(f"{path} is a folder: {what} is a file. Give its name too, with --output.")
     _refuse_special(path)
@@ -36,6 +40,13 @@ def check_file(path: Path, what: str, *, overwrite: bool) -> None:
         raise ValueError(
             f"{path} is there already. Give another name with --output, or replace it with --overwrite."
         )
+    if path.exists() and path.stat().st_size:
+        with path.open("rb") as file:
+            if not file.read(16).startswith(begins):
+                raise ValueError(
+                    f"{path} is there already, is not {what} of an earlier run, and is left alone. Give another name with "
+                    "--output."
+                )
     real = Path(os.path.realpath(path))
     remove_dead(real.parent, glob.escape(real.name))
 

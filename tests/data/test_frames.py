@@ -136,6 +136,20 @@ def test_the_index_reaches_the_objects(columns: dict[str, Any]) -> None:
     assert found[2:4].carried["row"].tolist() == [102, 103]
 
 
+def test_a_column_without_its_error_is_not_said_to_be_missing(columns: dict[str, Any]) -> None:
+    frame = pandas.DataFrame(columns).assign(i=1.0, e_i=0.1).drop(columns="e_g")
+    found = matched(frame, ["g", "r", "i"])
+    assert "here without an error column, and count as missing: g." in str(found.losses)
+    assert "missing here" not in str(found.losses)
+    assert "2 values with errors" in found.recognised
+    exact = matched(frame, ["g", "r", "i"], pair=["g="])  # as the note advises
+    assert exact.objects.observed.all() and "without an error column" not in str(exact.losses)
+    with pytest.raises(ValueError) as refused:
+        matched(frame, ["g", "q", "i"])
+    assert "lacks 2 of the 3 columns that the model was fitted on with an error column" in str(refused.value)
+    assert "absent: q. Here without an error column: g." in str(refused.value)
+
+
 def test_most_columns_of_the_model_must_be_there(columns: dict[str, Any]) -> None:
     """926 of 1000 objects with other names were called strange."""
     frame = pandas.DataFrame(columns)

@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 from badac import BADACClassifier
-from badac.data import read_frame
+from badac.data import from_table, read_frame
 from badac.job import RankOptions, rank_file, read_training
+from badac.job.results import write_results
 
 KINDS = ("csv", "tsv", "csv.gz", "parquet", "feather", "fits", "vot", "ecsv", "npz", "json", "jsonl")
 
@@ -276,3 +277,52 @@ def test_objects_without_a_name_are_named_by_their_row(tmp_path: Path) -> None:
     notes = " ".join(read_training(written(bad, "csv", tmp_path)).notes)
     assert "2 objects have no name (row 3, row 5)" in notes
     assert "more than once" not in notes
+
+
+@pytest.mark.parametrize("mark", [",", "\t", ";"])
+def test_a_mark_at_the_end_of_every_row_shifts_no_column(mark: str, tmp_path: Path) -> None:
+    """The names were taken for those of all columns but the first: each value was the error of the one before."""
+    frame = table()
+    header, *rows = frame.to_csv(index=False, sep=mark).splitlines()
+    path = tmp_path / "new.csv"
+    path.write_text("\n".join([header, *(row + mark for row in rows)]) + "\n", encoding="utf-8")
+    pd.testing.assert_frame_equal(read_frame(path), frame)
+    named = [f"{number}{mark}{row}" for number, row in enumerate(rows)]  # as R writes it
+    path.write_text("\n".join([header, *named]) + "\n", encoding="utf-8")
+    pd.testing.assert_frame_equal(read_frame(path).drop(columns="index"), frame)
+
+
+@pytest.mark.parametrize("which", ["all", "first", "one"])
+def test_rows_with_more_fields_than_names_are_refused(which: str, tmp_path: Path) -> None:
+    """What was beyond the names was dropped, where the first row had it."""
+    header, *rows = table().to_csv(index=False).splitlines()
+    longer = {"all": range(24), "first": [0], "one": [7]}[which]
+    rows = [row + ",7,8" * (number in longer) for number, row in enumerate(rows)]
+    (tmp_path / "new.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=rf"row {longer[0] + 1} has 8 fields .*the header names 6 \(object, y0"
+    ):
+        read_frame(tmp_path / "new.csv")
+
+
+def test_a_cell_that_goes_on_for_lines_is_one_cell(tmp_path: Path) -> None:
+    frame = table().assign(object=[f"o{row},\nand\nmore,,,,,,,," for row in range(24)])
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    assert read_frame(tmp_path / "new.csv")["object"].tolist() == frame["object"].tolist()
+
+
+@pytest.mark.parametrize("unit", ["ns", "s"])
+def test_dates_as_names_are_text(unit: str, tmp_path: Path) -> None:
+    """The summary could not be written, after everything had been computed; the labels of another file were not found."""
+    frame = table().assign(object=pd.date_range("2026-03-01", periods=24).astype(f"datetime64[{unit}]"))
+    found = from_table(
+        frame.drop(columns="label"), labels=frame[["object", "label"]].astype({"object": "datetime64[us]"})
+    )
+    assert found.ids[1] == "2026-03-02T00:00:00.000000" and found.label is not None
+    path = tmp_path / "new.parquet"
+    frame.drop(columns="label").to_parquet(path)
+    model = BADACClassifier("template", random_state=0).fit(found)
+    write_results(rank_file(model, path, RankOptions(n_shown=2)), tmp_path, "csv")
+    assert json.loads((tmp_path / "summary.json").read_text())["strangest"][0]["object"].startswith(
+        "2026-03-"
+    )

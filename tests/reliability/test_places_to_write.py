@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from badac import BADACClassifier, save
+from badac.cli.app import app
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="limits and pipes of POSIX")
+RUN = CliRunner()
 LIMITED = """
 import resource, sys
 from badac.cli import main
@@ -80,3 +83,22 @@ def test_a_device_or_a_pipe_is_not_replaced(
             save(small_model, place)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert sorted(tmp_path.iterdir()) == [link, pipe]
+
+
+def test_overwrite_replaces_a_model_and_no_table(small_files: Path, tmp_path: Path) -> None:
+    """`badac fit train.csv -o train.csv --overwrite` put the model in the place of the only training table."""
+    train, model, figure = tmp_path / "train.csv", tmp_path / "m.badac", tmp_path / "f.png"
+    train.write_bytes(whole := (small_files / "train.csv").read_bytes())
+    words = [str(train), "--class-model", "template", "--folds", "0", "--no-diagnose", "--overwrite"]
+    done = RUN.invoke(app, ["fit", *words, "-o", str(train)])
+    assert done.exit_code == 1
+    assert "train.csv is there already, is not the model of an earlier run, and is left alone" in " ".join(
+        done.output.split()
+    )
+    assert train.read_bytes() == whole
+    model.touch()  # as mktemp makes them
+    for _ in range(2):
+        assert RUN.invoke(app, ["fit", *words, "-o", str(model)]).exit_code == 0
+    figure.write_bytes(whole)
+    done = RUN.invoke(app, ["diagnose", str(train), "-o", str(figure), "--overwrite"])
+    assert done.exit_code == 1 and "is not the figure of an earlier run" in " ".join(done.output.split())

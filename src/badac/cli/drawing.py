@@ -7,14 +7,16 @@ from typing import Any
 
 from badac.writing import check_file, write_whole
 
+BEGINS = {"png": (b"\x89PNG",), "svg": (b"<?xml", b"<svg")}
+
 
 def check_figure(path: Path | None, *, overwrite: bool) -> None:
     """Find out before the work that a figure could not be written, or would replace another file."""
     if path is None:
         return
-    if _form(path) not in ("png", "svg"):
+    if _form(path) not in BEGINS:
         raise ValueError(f"a figure is written as .png or .svg: got {path}.")
-    check_file(path, "the figure", overwrite=overwrite)
+    check_file(path, "the figure", overwrite=overwrite, begins=BEGINS[_form(path)])
 
 
 def draw(display: Any, path: Path) -> None:

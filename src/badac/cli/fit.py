@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from badac.cli.options import (
+    MODEL_BEGINS,
     ClassOption,
     Diagnose,
     Folds,
@@ -68,7 +69,7 @@ def fit(
     $ badac fit train.csv --verdicts new.triage.jsonl        # with what was said on the triage page
     """
     with plainly():
-        check_file(output, "the model", overwrite=overwrite)
+        check_file(output, "the model", overwrite=overwrite, begins=(MODEL_BEGINS,))
         training = read_labelled(train, table, quiet=as_json)
         if verdicts is not None:
             from badac.triage.verdict_files import with_verdicts
@@ -84,7 +85,8 @@ def fit(
             n_jobs=jobs,
             step=step,
         )
-        check_file(output, "the model", overwrite=overwrite)  # again: learning takes its time
+        # Again: learning takes its time.
+        check_file(output, "the model", overwrite=overwrite, begins=(MODEL_BEGINS,))
         save(model, output)
         record = Record.of(model)
         assert record is not None

@@ -152,13 +152,17 @@ def typed(context: typer.Context) -> str:
     return shlex.join([words[0], *words[1:2], *arguments, *words[2:]])
 
 
+MODEL_BEGINS = b"BADAC\x00"
+"""First bytes of a model file (`badac.store.files`, which this need not import)."""
+
+
 def is_model(path: Path) -> bool:
     """Whether a file is a fitted model rather than a table."""
     if path.suffix == ".badac":
         return True
     try:
         with path.open("rb") as file:
-            return file.read(6) == b"BADAC\x00"
+            return file.read(len(MODEL_BEGINS)) == MODEL_BEGINS
     except OSError:
         return False
 

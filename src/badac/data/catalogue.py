@@ -24,7 +24,7 @@ class Catalogue:
     objects : Measurements
         (n, m). Light curves have points of their own: `at` and `band` per object, padded.
     ids : (n,)
-        Names of the objects, as in the table.
+        Names of the objects, as in the table; dates as text.
     label : (n,) or None
         Labels, as in the table.
     recognised : str
@@ -75,6 +75,7 @@ class Catalogue:
     read_as: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", as_names(self.ids))
         for name, column in self.carried.items():
             if len(column) != len(self):
                 raise ValueError(
@@ -139,7 +140,7 @@ class Catalogue:
         carried : mapping from str to (k,) array-like, optional
             Further columns of the other table, which travel with the objects.
         """
-        names, labels = np.asarray(names), np.asarray(labels)
+        names, labels = as_names(np.asarray(names)), np.asarray(labels)
         if names.shape != labels.shape or names.ndim != 1:
             raise ValueError(
                 f"`names` and `labels` must be of one length: got {names.shape} and {labels.shape}."
@@ -178,6 +179,20 @@ class Catalogue:
 def without_notes(catalogue: Catalogue) -> Catalogue:
     """Return a catalogue whose losses have been said already."""
     return replace(catalogue, losses=Losses())
+
+
+def as_names(names: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return names (n,) as they are, dates and spans of time as text: files, pages and people compare them as such.
+
+    >>> as_names(np.array(["2026-03-01"], dtype="datetime64[ns]")).tolist()
+    ['2026-03-01T00:00:00.000000']
+    """
+    if names.dtype.kind not in "Mm":
+        return names
+    # In one unit, if nothing is lost by it: two files may hold the same dates in two.
+    rounded = names.astype(f"{names.dtype.kind}8[us]")
+    names = rounded if np.array_equal(rounded, names, equal_nan=True) else names
+    return np.where(np.isnat(names), "", names.astype(str))
 
 
 def name_key(name: Any) -> str:

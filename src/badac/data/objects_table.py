@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.data.catalogue import Catalogue, name_key
+from badac.data.catalogue import Catalogue, as_names, name_key
 from badac.data.cells import numbers
 from badac.data.columns import find
 from badac.data.files import read_frame
@@ -62,7 +62,7 @@ class ObjectsTable:
                 f"the table of the objects needs a column with their names: there is none among {', '.join(names)}. "
                 "Name it: columns of roles, or rename it to object_id."
             )
-        given = [name_key(name) for name in names_of(table[key]).tolist()]
+        given = [name_key(name) for name in as_names(names_of(table[key])).tolist()]
         place = {name: row for row, name in enumerate(given)}
         if len(place) < len(given):
             twice = next(name for row, name in enumerate(given) if place[name] != row)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from badac.data.catalogue import Catalogue, name_key
+from badac.data.catalogue import Catalogue, as_names, name_key
 from badac.data.columns import find
 from badac.data.description import Axis
 from badac.data.error_marks import key_of
@@ -25,6 +25,7 @@ from badac.data.losses import some
 from badac.data.magnitudes import as_fluxes, as_magnitudes
 from badac.data.peaks import align_at_peak, find_peaks
 from badac.data.periods import brightest_time, find_period
+from badac.data.rows import names_of
 from badac.data.validation import FloatArray, as_real
 
 FIND = "find"
@@ -234,5 +235,6 @@ def periods_in(path: str | os.PathLike[str], catalogue: Catalogue) -> FloatArray
             f"{path} needs a column for the object and one called period. Columns: {some(names)}."
         )
     numbers = as_real(frame[of_period], f"column {of_period!r}")
-    known = dict(zip(map(name_key, frame[of_object].tolist()), numbers.tolist(), strict=True))
+    given = as_names(names_of(frame[of_object])).tolist()
+    known = dict(zip(map(name_key, given), numbers.tolist(), strict=True))
     return np.array([known.get(name_key(name), np.nan) for name in catalogue.ids.tolist()], dtype=np.float64)

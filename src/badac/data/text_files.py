@@ -138,18 +138,25 @@ def sniff(path: str | os.PathLike[str]) -> Dialect:
         behind = fields(above[-1], separator)
         if len(behind) == len(first) and not any(map(_is_number, behind)):
             names, skipped = behind, marks[0]
-    if skipped > marks[0] and width == len(first) + 1 and len(used) > 1:
-        # R names the rows and not their column.
-        names = ["index", *first]
+    rows = [fields(line, separator) for line in used[1:]]
+    if skipped > marks[0] and width == len(first) + 1 and rows:
+        if all(len(row) <= len(first) or not row[-1] for row in rows):
+            # Every row ends in a mark, and the header does not.
+            names = [*first, ""]
+        else:
+            # R names the rows and not their column.
+            names = ["index", *first]
+    comments = any(line.lstrip().startswith("#") for line in lines[marks[0] :])
+    _refuse_longer(path, used[skipped > marks[0] :], separator, names, comments)
     return Dialect(
         separator,
         _decimal(used[1:], separator),
         encoding,
         tuple(_filled(names)),
         skipped,
-        comments=any(line.lstrip().startswith("#") for line in lines[marks[0] :]),
+        comments=comments,
         notes=notes,
-        long=frozenset(long_columns(names, [fields(line, separator) for line in used[1:]])),
+        long=frozenset(long_columns(names, rows)),
     )
 
 
@@ -272,6 +279,24 @@ def _refuse_cut(path: str | os.PathLike[str], dialect: Dialect) -> None:
             f"(the last is {dialect.names[len(last) - 1]}), and no end of the line. Is it whole? Fetch it again, or take that "
             "row out."
         )
+
+
+def _refuse_longer(
+    path: str | os.PathLike[str], lines: Sequence[str], separator: str, names: Sequence[str], comments: bool
+) -> None:
+    """Refuse rows with more fields than there are names: pandas drops what is beyond the names of the first ones."""
+    lines = [line.partition("#")[0].rstrip() if comments else line for line in lines]
+    if separator == " ":
+        rows = (fields(line, separator) for line in lines)
+    else:
+        # All at once: a cell in quotes may go on for lines.
+        rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    for number, row in enumerate(rows, 1):
+        if len(row) > len(names):
+            raise TableFileError(
+                f"{path}: row {number} has {len(row)} fields ({separator.join(row)[:60]!r}), and the header names "
+                f"{len(names)} ({', '.join(names)[:60]}). Name every column in one line, or take away what has no name."
+            )
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:

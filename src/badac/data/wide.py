@@ -215,8 +215,17 @@ def _wanted(
     absent = [name for name in features if name not in here]
     if len(absent) > MOST_ABSENT * len(features):
         raise ValueError(_most_absent(features, absent, pairing.names))
-    if absent:
-        losses = losses.and_note(f"columns of the training that are missing here: {some(absent)}")
+    lonely = [name for name in absent if name in pairing.names]
+    gone = [name for name in absent if name not in lonely]
+    if gone:
+        losses = losses.and_note(f"columns of the training that are missing here: {some(gone)}")
+    if lonely:
+        first = lonely[0]
+        losses = losses.and_note(
+            f"columns of the training that are here without an error column, and count as missing: {some(lonely)}. Say which "
+            f"column holds the errors with pair=['{first}=ERROR'] (--pair), or that the values are exact with "
+            f"pair=['{first}=']"
+        )
     return [here.get(name, Pair(name, None, "absent")) for name in features], losses
 
 
@@ -241,26 +250,32 @@ def _nothing_found(names: Sequence[str], said: Conventions) -> str:
 
 def _most_absent(features: Sequence[str], absent: Sequence[str], names: Sequence[str]) -> str:
     lonely = [name for name in absent if name in names]
+    gone = [name for name in absent if name not in lonely]
     near = {
         name: difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.5)
-        for name in absent
+        for name in gone
     }
     by_lower = {name.lower(): name for name in names}
-    hints = [
-        f"{by_lower[found[0]]} for {name}?" for name, found in near.items() if found and name not in lonely
-    ]
-    what = f"the table lacks {len(absent)} of the {len(features)} columns that the model was fitted on"
+    hints = [f"{by_lower[found[0]]} for {name}?" for name, found in near.items() if found]
+    with_errors = " with an error column" if lonely else ""
+    what = f"the table lacks {len(absent)} of the {len(features)} columns that the model was fitted on{with_errors}"
     if len(absent) == len(features):
         what = "none of the training's columns is here with an error column"
     return (
-        f"{what}, so its objects cannot be judged; absent: {some(absent, 6)}."
-        + (f" Here without an error column: {some(lonely, 6)}." if lonely else "")
+        f"{what}, so its objects cannot be judged{'; absent: ' + some(gone, 6) if gone else ''}."
+        + (
+            f" Here without an error column: {some(lonely, 6)}. Say which columns hold the errors with "
+            f"pair=['{lonely[0]}=ERROR'] (--pair)."
+            if lonely
+            else ""
+        )
         + (f" Near names: {some(hints, 6)} Rename them." if hints else "")
         + f" Columns: {some(names)}."
     )
 
 
 def _said(wanted: Sequence[Pair], said: Conventions) -> str:
+    wanted = [pair for pair in wanted if pair.kind != "absent"]
     more = ", ..." if len(wanted) > 1 else ""
     if said.errors == "none":
         return f"{len(wanted)} values without errors ({wanted[0].value}{more})"
