@@ -326,3 +326,14 @@ def test_dates_as_names_are_text(unit: str, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "summary.json").read_text())["strangest"][0]["object"].startswith(
         "2026-03-"
     )
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4,), (3,), (4, 3, 1)])
+def test_errors_of_another_shape_than_the_values(shape: tuple[int, ...], tmp_path: Path) -> None:
+    """They were left out with a note, and the values said to have no errors."""
+    np.savez(tmp_path / "t.npz", values=np.ones((4, 3)), sigma=np.ones(shape))
+    with pytest.raises(ValueError, match=r"`sigma` must have the shape of `values`, \(4, 3\).*got \(\d"):
+        read_frame(tmp_path / "t.npz")
+    for fits in ((), (4, 1), (1, 3)):
+        np.savez(tmp_path / "t.npz", values=np.ones((4, 3)), sigma=np.full(fits, 0.2))
+        assert (from_table(read_frame(tmp_path / "t.npz")).objects.sigma == 0.2).all()

@@ -288,11 +288,16 @@ def _read_npz(path: str | os.PathLike[str]) -> Any:
             for name, array in arrays.items()
             if array.ndim == 1 and len(array) == n and name != "at"
         }
-        shaped: dict[str, Any] = {
-            name: arrays[name]
-            for name in ("values", "sigma")
-            if name in arrays and arrays[name].shape == (n, m)
-        }
+        shaped: dict[str, Any] = {"values": values}
+        if "sigma" in arrays:
+            sigma = arrays["sigma"]
+            if sigma.shape not in ((n, m), (n, 1), (1, m), ()):
+                raise TableFileError(
+                    f"{path}: `sigma` must have the shape of `values`, {(n, m)}, or be one number, {(n, 1)} or {(1, m)}: "
+                    f"got {sigma.shape}."
+                )
+            shaped["sigma"] = np.broadcast_to(sigma, (n, m))
+            flat.pop("sigma", None)
         if at is not None and at.shape in ((m,), (n, m)) and "sigma" in shaped:
             return from_columns(
                 {**flat, **shaped, "at": np.broadcast_to(at, (n, m))},
