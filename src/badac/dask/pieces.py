@@ -18,7 +18,6 @@ from badac.data import Catalogue, Layout
 from badac.data.arrow_tables import ArrowColumns, is_plain
 from badac.data.files import TableFileError, kind_of, needs
 from badac.data.reading import error_columns
-from badac.data.rows import is_numbered
 from badac.data.whole_numbers import arrow_frame
 from badac.job.batches import batches
 from badac.partition import BadRows, Columns, is_numeric, why_bad
@@ -68,7 +67,7 @@ class Piece:
             direct = is_plain(file.schema_arrow)
             for batch in file.iter_batches(batch_size=n_rows or _ROWS_PER_BATCH, row_groups=groups):
                 if direct and batch.num_rows:
-                    found = layout.read(ArrowColumns.of(batch, {}))
+                    found = layout.read(ArrowColumns.of(batch))
                     if not found.losses.of_cells:
                         yield None, _numbered(found, range(start, start + batch.num_rows))
                         start += batch.num_rows
@@ -198,6 +197,4 @@ def _cut(footer: Any, layout: Layout, n_rows: int) -> list[tuple[tuple[int, ...]
 
 def _numbered(found: Catalogue, rows: Any) -> Catalogue:
     """Objects without a name are called by their row among all pieces, of those that were read (n,)."""
-    return (
-        replace(found, ids=np.asarray(rows)) if is_numbered(found.ids) and len(found) == len(rows) else found
-    )
+    return found if found.named or len(found) != len(rows) else replace(found, ids=np.asarray(rows))

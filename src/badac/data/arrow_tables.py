@@ -7,7 +7,6 @@ make something else of (an index, categories, dates, lists, empty text) is left 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,21 +25,19 @@ class ArrowColumns:
     ----------
     batch : pyarrow.RecordBatch
         Of a schema that `is_plain`.
-    attrs : mapping
-        As of a frame: units by column.
+    attrs : dict
+        As of a frame: units by column, the number of the first row.
     """
 
     batch: Any
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    attrs: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, batch: Any, units: Mapping[str, str]) -> Any:
+    def of(cls, batch: Any) -> Any:
         """Return the columns of a batch, or a DataFrame of it where a cell of text or of whole numbers is empty."""
         if not any(column.null_count for column in batch.columns if _has_no_gap(column.type)):
-            return cls(batch, {"units": dict(units)})
-        frame = arrow_frame(batch)
-        frame.attrs["units"] = dict(units)
-        return frame
+            return cls(batch)
+        return arrow_frame(batch)
 
     def __len__(self) -> int:
         return int(self.batch.num_rows)

@@ -48,6 +48,8 @@ class Catalogue:
     read_as : dict
         What was said about the table and done to it, as plain values: form, columns, pair, missing, errors, preparation. With
         features, bands and units it makes a `badac.data.layout.Layout`, by which new tables are read alike.
+    named : bool
+        Whether the table names its objects; if not `ids` are the numbers of their rows.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Catalogue:
     units: Mapping[str, str] = field(default_factory=dict)
     carried: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     read_as: Mapping[str, Any] = field(default_factory=dict)
+    named: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", as_names(self.ids))

@@ -20,6 +20,7 @@ from badac.data.error_marks import KINDS
 from badac.data.losses import Losses, counted, some
 from badac.data.pairing import Pair
 from badac.data.quantities import POWERS, unit_factor, units_in
+from badac.data.rows import row_numbers
 from badac.data.sentinels import find_sentinels, said_missing
 from badac.data.validation import BoolArray, FloatArray, as_real
 
@@ -39,24 +40,28 @@ class Cells:
     names : tuple of str
         Value columns.
     losses : Losses
+    rows : (n,) sequence of int, optional
+        Numbers of the rows in their table; by default from 0.
     """
 
     values: FloatArray
     sigma: FloatArray
     names: tuple[str, ...]
     losses: Losses = field(default_factory=Losses)
+    rows: Sequence[int] | None = None
 
     def usable(self) -> Cells:
         """Return the cells with those that hold no usable measurement missing, and counted."""
         values, sigma, losses = self.values, self.sigma, self.losses
         if _all_usable(values, sigma):
             return self
+        rows = range(len(values)) if self.rows is None else self.rows
         for reason, hit in bad_cells(values, sigma):
             losses = losses.and_also(
                 "cells",
                 int(hit.sum()),
                 reason,
-                (f"row {r}, column {self.names[c]}" for r, c in np.argwhere(hit)),
+                (f"row {rows[r]}, column {self.names[c]}" for r, c in np.argwhere(hit)),
             )
             values, sigma = np.where(hit, np.nan, values), np.where(hit, np.inf, sigma)
         measured = ~np.isnan(values)
@@ -92,13 +97,16 @@ def read_cells(
         Units to convert to; by default those of the values.
     """
     here = {str(name): name for name in frame.columns}
+    rows = row_numbers(frame)
     values = np.full((len(frame), len(pairs)), np.nan)
     errors = np.full_like(values, np.nan)
     for column, pair in enumerate(pairs):
         if pair.kind != "absent":
-            values[:, column] = numbers(frame[here[pair.value]], pair.value)
-            errors[:, column] = 0.0 if pair.error is None else numbers(frame[here[pair.error]], pair.error)
-    cells = as_meant(values, errors, pairs, said)
+            values[:, column] = numbers(frame[here[pair.value]], pair.value, rows)
+            errors[:, column] = (
+                0.0 if pair.error is None else numbers(frame[here[pair.error]], pair.error, rows)
+            )
+    cells = replace(as_meant(values, errors, pairs, said), rows=rows)
     factors = np.array([unit_factors(frame, pair, said, units) for pair in pairs]).reshape(-1, 2)
     if (factors == 1.0).all():
         return cells
@@ -188,8 +196,16 @@ def bad_cells(values: FloatArray, sigma: FloatArray) -> tuple[tuple[str, BoolArr
     )
 
 
-def numbers(column: Any, name: str) -> FloatArray:
-    """Return a column as float64, empty cells NaN, or raise a ValueError that names it, the row and what is there."""
+def numbers(column: Any, name: str, rows: Sequence[int] | None = None) -> FloatArray:
+    """Return a column as float64, empty cells NaN, or raise a ValueError that names it, the row and what is there.
+
+    Parameters
+    ----------
+    column : (n,) Series or array
+    name : str
+    rows : (n,) sequence of int, optional
+        Numbers of the rows in their table; by default the column's own.
+    """
     try:
         plain = column
         if getattr(column.dtype, "na_value", None) is not None and hasattr(column, "to_numpy"):
@@ -198,7 +214,7 @@ def numbers(column: Any, name: str) -> FloatArray:
             plain = column.to_numpy(dtype=kind, na_value=np.nan)
         return as_real(plain, f"column {name!r}")
     except (TypeError, ValueError) as error:
-        where = _first_text(column)
+        where = _first_text(column, row_numbers(column) if rows is None else rows)
         if where is None:
             raise ValueError(f"Column {name!r} must hold numbers: {str(error).split(': ', 1)[-1]}") from error
         row, cell, others = where
@@ -220,17 +236,15 @@ def numbers(column: Any, name: str) -> FloatArray:
         ) from error
 
 
-def _first_text(column: Any) -> tuple[Any, Any, int] | None:
+def _first_text(column: Any, rows: Sequence[int]) -> tuple[Any, Any, int] | None:
     """Row, content and number of further cells that are no numbers, or None if it is not single cells that are at fault."""
     cells = column.tolist() if hasattr(column, "tolist") else list(column)
     nested = [row for row, cell in enumerate(cells) if isinstance(cell, dict | list | tuple | np.ndarray)]
     if nested:
-        rows = getattr(column, "index", range(len(cells)))
         return rows[nested[0]], cells[nested[0]], len(nested) - 1
     bad = [row for row, cell in enumerate(cells) if isinstance(cell, str) and not _is_number(cell)]
     if not bad:
         return None
-    rows = getattr(column, "index", range(len(cells)))
     return rows[bad[0]], cells[bad[0]], len(bad) - 1
 
 

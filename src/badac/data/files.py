@@ -182,12 +182,14 @@ def read_batches(
             _refuse_twice(file.schema_arrow.names, path)
             units = _parquet_units(file.schema_arrow)
             direct = plain and is_plain(file.schema_arrow)
+            first = 0
             for batch in file.iter_batches(batch_size=n_rows, use_threads=False):
-                if direct:
-                    yield ArrowColumns.of(batch, units)
-                    continue
-                frame = arrow_frame(batch)
-                frame.attrs["units"] = units
+                # Where `plain`, columns; else, or where cells are empty, a DataFrame.
+                frame = ArrowColumns.of(batch) if direct else arrow_frame(batch)
+                frame.attrs.update(units=units, first_row=first)
+                if type(getattr(frame, "index", None)).__name__ == "RangeIndex" and frame.index.name is None:
+                    frame.index += first
+                first += len(frame)
                 yield frame
         elif kind == "csv":
             yield from read_text(path, text, n_rows)

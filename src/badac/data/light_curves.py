@@ -26,7 +26,7 @@ from badac.data.measurements import Measurements
 from badac.data.optional import needs
 from badac.data.pairing import Pair
 from badac.data.quantities import units_in
-from badac.data.rows import names_of
+from badac.data.rows import names_of, row_numbers
 from badac.data.validation import BoolArray, FloatArray, IntArray
 from badac.writing import clause
 
@@ -44,7 +44,7 @@ class LongSaid(Said, total=False):
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows of a long table: the number of each one's object and band, its time, value and standard deviation, (r,) each."""
+    """Rows of a long table: the number of each one's object and band, its time, value, sigma and own number, (r,) each."""
 
     names: npt.NDArray[Any]
     object: IntArray
@@ -52,6 +52,7 @@ class _Rows:
     value: FloatArray
     sigma: FloatArray
     band: IntArray
+    number: IntArray
 
     def __getitem__(self, rows: IntArray) -> _Rows:
         return replace(
@@ -61,11 +62,12 @@ class _Rows:
             value=self.value[rows],
             sigma=self.sigma[rows],
             band=self.band[rows],
+            number=self.number[rows],
         )
 
     def called(self, row: int) -> str:
         """Return what a row is called in a message."""
-        return f"object {self.names[self.object[row]]}, row {row}"
+        return f"object {self.names[self.object[row]]}, row {self.number[row]}"
 
 
 def from_long(
@@ -136,7 +138,7 @@ def from_long(
         )
     if fluxes and roles.quantity == "magnitude":
         value, error = to_flux(value, error, zero_point)
-    rows = _Rows(names, row_object, time, value, error, row_band)
+    rows = _Rows(names, row_object, time, value, error, row_band, np.asarray(row_numbers(frame)))
     nameless = _is_empty(frame[roles.band]) if roles.band else np.zeros(len(time), dtype=bool)
     use, losses = _usable(rows, (("no band", nameless), ("band never seen in training", foreign)))
     losses = Losses(notes=(*frame.attrs.get("notes", ()), *cells.losses.notes)).merged(losses)
@@ -221,7 +223,7 @@ def _factorise(column: Any, role: str, name: str) -> tuple[npt.NDArray[Any], Int
     empty = _is_empty(column)
     if empty.any():
         raise ValueError(
-            f"Column {name!r} must name the {role} of every row: row {int(np.argmax(empty))} has none "
+            f"Column {name!r} must name the {role} of every row: row {row_numbers(column)[int(np.argmax(empty))]} has none "
             f"({int(empty.sum())} in all)."
         )
     if plain.dtype == object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,18 +30,43 @@ def names_of(column: Any) -> npt.NDArray[Any]:
     return np.array(["" if missing else str(cell) for cell, missing in zip(cells, empty, strict=True)])
 
 
+def row_numbers(frame: Any) -> Sequence[int]:
+    """Return the numbers of a frame's rows in the table that it is a part of, from 0.
+
+    >>> import pandas as pd
+    >>> list(row_numbers(pd.DataFrame({"g": [1.0, 2.0, 3.0]})[1:]))
+    [1, 2]
+    """
+    index = getattr(frame, "index", None)
+    if index is not None and index.nlevels == 1 and index.name is None and index.dtype.kind in "iu":
+        return index  # type: ignore[no-any-return]
+    first = int(getattr(frame, "attrs", {}).get("first_row", 0))
+    return range(first, first + len(frame))
+
+
 def row_names(frame: Any, name: str | None) -> tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
     """Return names of the objects (n,), from their column or the frame's index, and an index that is no name, to be carried."""
-    index = getattr(frame, "index", None)
-    levels: dict[str, npt.NDArray[Any]] = {}
-    if index is not None and not (type(index).__name__ == "RangeIndex" and index.name is None):
-        for number, level in enumerate(index.names):
-            levels[str(level or "index")] = names_of(index.get_level_values(number))
+    levels = _levels(frame)
     if name is not None:
         return names_of(frame[name]), levels
-    if len(levels) == 1 and index is not None and index.is_unique:
+    if is_named(frame, name):
         return next(iter(levels.values())), {}
     return np.arange(len(frame)), levels
+
+
+def is_named(frame: Any, name: str | None) -> bool:
+    """Whether a column, or else the frame's index, names the objects; if not they are called by the numbers of their rows."""
+    return name is not None or (len(_levels(frame)) == 1 and frame.index.is_unique)
+
+
+def _levels(frame: Any) -> dict[str, npt.NDArray[Any]]:
+    index = getattr(frame, "index", None)
+    if index is None or (type(index).__name__ == "RangeIndex" and index.name is None):
+        return {}
+    return {
+        str(level or "index"): names_of(index.get_level_values(number))
+        for number, level in enumerate(index.names)
+    }
 
 
 def is_numbered(ids: npt.NDArray[Any]) -> bool:
@@ -48,23 +74,23 @@ def is_numbered(ids: npt.NDArray[Any]) -> bool:
     return ids.dtype.kind == "i" and np.array_equal(ids, np.arange(len(ids)))
 
 
-def name_notes(losses: Losses, ids: npt.NDArray[Any]) -> Losses:
+def name_notes(losses: Losses, ids: npt.NDArray[Any], rows: Sequence[int]) -> Losses:
     """Return the losses with what is to be said of names (n,): those that are empty, rounded, or come more than once."""
-    for note in (without_name(ids), rounded_names(ids), more_than_once(ids)):
+    for note in (without_name(ids, rows), rounded_names(ids), more_than_once(ids)):
         losses = losses.and_note(note) if note else losses
     return losses
 
 
-def without_name(ids: npt.NDArray[Any]) -> str:
-    """Return a sentence about objects whose name (n,) is empty; empty where none is.
+def without_name(ids: npt.NDArray[Any], rows: Sequence[int]) -> str:
+    """Return a sentence about objects of these rows (n,) whose name (n,) is empty; empty where none is.
 
-    >>> without_name(np.array(["a", "", ""]))
+    >>> without_name(np.array(["a", "", ""]), range(3))
     '2 objects have no name (row 1, row 2)'
     """
-    rows = [f"row {row}" for row in np.flatnonzero(_is_empty(ids))]
-    if not rows:
+    which = [f"row {rows[place]}" for place in np.flatnonzero(_is_empty(ids))]
+    if not which:
         return ""
-    return f"{counted(len(rows), 'objects have')} no name ({some(rows, 5)})"
+    return f"{counted(len(which), 'objects have')} no name ({some(which, 5)})"
 
 
 def more_than_once(ids: npt.NDArray[Any]) -> str:

@@ -25,7 +25,7 @@ from badac.data.losses import Losses, some
 from badac.data.measurements import Measurements
 from badac.data.pairing import Pair, pair_columns
 from badac.data.quantities import units_in
-from badac.data.rows import labelled, name_notes, names_of, row_names
+from badac.data.rows import is_named, labelled, name_notes, names_of, row_names, row_numbers
 from badac.data.validation import FloatArray
 from badac.writing import clause
 
@@ -289,7 +289,9 @@ def _with_rows(
     ids, carried = row_names(frame, roles["object"])
     special = {name for name in roles.values() if name}
     carried |= {name: names_of(frame[name]) for name in scalars if name not in special}
-    found = replace(catalogue, ids=ids, carried=carried, losses=name_notes(catalogue.losses, ids))
+    losses = name_notes(catalogue.losses, ids, row_numbers(frame))
+    named = is_named(frame, roles["object"])
+    found = replace(catalogue, ids=ids, carried=carried, losses=losses, named=named)
     return found if roles["label"] is None else labelled(found, frame[roles["label"]])
 
 

@@ -26,7 +26,7 @@ from badac.data.losses import Losses, counted, some
 from badac.data.measurements import Measurements
 from badac.data.pairing import Pair, Pairing, pair_columns
 from badac.data.quantities import units_in
-from badac.data.rows import labelled, name_notes, names_of, row_names
+from badac.data.rows import is_named, labelled, name_notes, names_of, row_names, row_numbers
 from badac.data.validation import any_nan, as_real
 from badac.data.vectors import FEWEST_OF_A_CURVE, are_objects, from_vectors, vector_columns
 
@@ -123,7 +123,7 @@ def from_wide(
     losses = losses.merged(_left_out(frame, pairing, wanted, meant)).merged(cells.losses)
     ids, index = row_names(frame, roles["object"])
     carried = {**index, **_carried(frame, pairing, wanted, special)}
-    losses = _notes(losses, ids, values)
+    losses = name_notes(_notes(losses, ids, values), ids, row_numbers(frame))
     named = [f"{role} = {name}" for role, name in roles.items() if name is not None]
     travel = [f"carried along: {some(list(carried), 6)}"] if carried else []
     sigma = cells.sigma if meant.errors != "none" else None
@@ -143,6 +143,7 @@ def from_wide(
         },
         carried=carried,
         read_as=meant.read_as("wide", given),
+        named=is_named(frame, roles["object"]),
     )
     return catalogue if roles["label"] is None else labelled(catalogue, frame[roles["label"]])
 
@@ -314,7 +315,7 @@ def _notes(losses: Losses, ids: npt.NDArray[Any], values: npt.NDArray[np.float64
             f"{counted(int(empty.sum()), 'objects have')} no value at all and will get the prior "
             f"({some(ids[empty].tolist(), 5)})"
         )
-    return name_notes(losses, ids)
+    return losses
 
 
 def kind_of_columns(objects: Measurements, features: Sequence[str]) -> str:

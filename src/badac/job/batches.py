@@ -18,7 +18,6 @@ import numpy as np
 from badac.data import Catalogue, Layout
 from badac.data.columns import recognise
 from badac.data.files import kind_of, read_batches, read_frame
-from badac.data.rows import is_numbered
 
 _ROWS, _LONG_ROWS = 10_000, 200_000
 _SAMPLE = 1 << 16
@@ -56,15 +55,13 @@ def batches(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = N
     if layout.form == "long":
         frames = _whole_objects(frames, layout, Path(path).name)
     objects = read_frame(layout.objects, text=text) if layout.objects else None
-    start, named = 0, True
+    start = 0
     for frame in frames:
         if not len(frame):
             continue
         with about_file(Path(path).name):
             found = layout.read(frame, objects=objects)
-        if start == 0:
-            named = not is_numbered(found.ids)
-        if not named:
+        if not found.named:
             found = replace(found, ids=found.ids + start)
         start += len(frame)
         yield found
@@ -159,7 +156,7 @@ def _whole_objects(frames: Iterator[Any], layout: Layout, source: str) -> Iterat
     waiting: Any = None
     finished: set[Any] = set()
     for frame in frames:
-        joined = frame if waiting is None else pandas.concat([waiting, frame], ignore_index=True)
+        joined = frame if waiting is None else pandas.concat([waiting, frame])
         names = [str(column) for column in joined.columns]
         name = recognise(names, {**layout.columns, "label": None}, layout.pairs_in(names)).object
         last = joined[name] == joined[name].iloc[-1]
