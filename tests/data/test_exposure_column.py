@@ -38,7 +38,7 @@ def test_what_cannot_have_one_is_refused() -> None:
 
 def test_the_option_says_it() -> None:
     said = dict.fromkeys(
-        ("label", "labels", "column", "columns", "pair", "missing", "period", "align", "flux")
+        ("label", "labels", "objects", "column", "columns", "pair", "missing", "period", "align", "flux")
     )
     found = table_options(
         **said, find_period=False, fold=False, quiet=False, errors=ErrorsChoice.sigma, exposure="livetime"
