@@ -188,6 +188,14 @@ def test_a_row_of_tests_adds_up_the_pieces_of_a_run(tmp_path: Path) -> None:
     assert "numpy" in row[2]
 
 
+def test_a_row_of_tests_stands_for_its_version_of_python() -> None:
+    """Those of the wheel for 3.11 took the place of those for 3.12."""
+    old = [["`make wheel`", "3.11.7", "numpy 2.1", "1"], ["`make wheel`", "3.12.1", "numpy 2.1", "2"]]
+    new = ["`make wheel`", "3.12.4", "numpy 2.5", "3"]
+    assert project.with_row("tests", old, new) == [old[0], new]
+    assert project.with_row("step", [["1 clone", "4.6"]], ["1 clone", "4.1"]) == [["1 clone", "4.1"]]
+
+
 def test_what_is_kept_of_the_targets_stands_on_the_page() -> None:
     page = text_of(project.PAGE)
     for place, table in project.places(project.read()).items():
