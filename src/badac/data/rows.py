@@ -87,7 +87,7 @@ def without_name(ids: npt.NDArray[Any], rows: Sequence[int]) -> str:
     >>> without_name(np.array(["a", "", ""]), range(3))
     '2 objects have no name (row 1, row 2)'
     """
-    which = [f"row {rows[place]}" for place in np.flatnonzero(_is_empty(ids))]
+    which = [f"row {rows[place]}" for place in np.flatnonzero(_is_empty(ids)).tolist()]
     if not which:
         return ""
     return f"{counted(len(which), 'objects have')} no name ({some(which, 5)})"

@@ -13,7 +13,7 @@ import gzip
 import lzma
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -286,6 +286,7 @@ def _refuse_longer(
 ) -> None:
     """Refuse rows with more fields than there are names: pandas drops what is beyond the names of the first ones."""
     lines = [line.partition("#")[0].rstrip() if comments else line for line in lines]
+    rows: Iterable[list[str]]
     if separator == " ":
         rows = (fields(line, separator) for line in lines)
     else:
