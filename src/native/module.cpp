@@ -5,6 +5,7 @@
 
 #include "dispatch.hpp"
 #include "hypothesis.hpp"
+#include "improve.hpp"
 #include "latent.hpp"
 #include "mixture.hpp"
 #include "pair_door.hpp"
@@ -49,8 +50,9 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 7;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 8;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_hypothesis(m);
+    bind_improve(m);
     bind_latent(m);
     bind_mixture(m);
     bind_points(m);

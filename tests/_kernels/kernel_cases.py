@@ -17,7 +17,7 @@ import numpy as np
 from badac._kernels import Backend
 from badac._kernels.arguments import Pairs
 from badac._kernels.hypotheses import Filtering, Layout
-from badac._kernels.latent import GROUP, Components, Near, pack
+from badac._kernels.latent import GROUP, Components, Gaussians, Near, latent_step, pack, unpack
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
 from badac._kernels.trees import Growth, Nodes, grow_trees
@@ -109,6 +109,28 @@ def _latent(n: int, k: int, r: int) -> Arguments:
         "shift": 3.0 * rng.standard_normal((n, r)),
         "components": Components(_packed(rng, k, r), rng.standard_normal((k, r)), np.linspace(-1.0, 1.0, k)),
     }
+
+
+def _improved(n: int, k: int, r: int) -> Arguments:
+    """A mixture and the sums of a step with it; its last component has no members. Of many components sums are repeated."""
+    few = min(k, 60)
+    rng = np.random.default_rng([n, k, r])
+    weights = np.append(rng.dirichlet(np.ones(few)), 1e-9)[-few:]
+    covariances = np.linalg.inv(unpack(_packed(rng, few, r)))
+    means = rng.standard_normal((few, r))
+    means[-1] += 1e3 * (few > 1)
+    given = _latent(n, 1, r)
+    near = Near(np.ones((-(-n // GROUP), few), np.bool_))
+    mixture = Gaussians(weights, means, covariances)
+    sums = latent_step(given["precision"], given["shift"], mixture.components(), near)[1]
+    if k > few:
+        mixture, sums = (
+            type(part)(*(np.resize(array, (k, *array.shape[1:])) for array in part))
+            if isinstance(part, Gaussians)
+            else tuple(np.resize(array, (k, *array.shape[1:])) for array in part)
+            for part in (mixture, sums)
+        )
+    return {"mixture": mixture, "sums": sums, "pooling": 0.1 + k % 3}
 
 
 def _responsible(n: int, k: int, r: int) -> Arguments:
@@ -317,6 +339,14 @@ TABLE: dict[str, Row] = {
         (3000, 400, 40, 1),
         1e-9,
         1e-9,
+    ),
+    "latent_improved": Row(
+        _improved,
+        [(9, 1, 1), (40, 3, 2), (200, 7, 5), (90, 4, 8), (50, 3, 9)],
+        (300, 1000, 4),
+        (100, 200_000, 8),
+        1e-8,
+        1e-8,
     ),
     "latent_left_out": Row(_left_out, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
     "weigh_points": Row(

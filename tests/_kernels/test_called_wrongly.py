@@ -95,6 +95,26 @@ def latent(name: str, n: int = 3, k: int = 2, r: int = 2, **changed: Any) -> Non
     getattr(core, name)(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+def improved(k: int = 2, r: int = 2, **changed: Any) -> Any:
+    p = r * (r + 1) // 2
+    given: dict[str, Any] = {
+        "weights": np.empty(k),
+        "means": np.empty((k, r)),
+        "covariances": np.empty((k, r, r)),
+        "precision": np.empty((k, p)),
+        "shift": np.empty((k, r)),
+        "log_constant": np.empty(k),
+        "old_means": np.zeros((k, r)),
+        "old_covariances": np.tile(np.eye(r), (k, 1, 1)),
+        "sums": np.ones((k, 1 + r + 2 * p)),
+        "pooling": 0.1,
+        "least_information": 0.02,
+        "largest_change": 10.0,
+        "floor": 1e-6,
+    }
+    return core.latent_improved(**{**given, "n_threads": 1, **changed})
+
+
 def points(**changed: Any) -> None:
     outputs = {"weight": np.empty((2, 3)), "scaled": np.empty((2, 3)), "offset": np.empty(2)}
     inputs = {"values": np.ones((2, 3)), "sigma": np.ones((2, 3)), "mean": np.zeros(3), "psi": np.ones(3)}
@@ -207,6 +227,7 @@ CALLS: dict[str, Call] = {
             "latent_left_out",
         )
     },
+    "latent_improved": improved,
     "weigh_points": points,
     "points_likelihood": irregular,
     "shifted_evidence": shifted,
@@ -222,6 +243,7 @@ WRITTEN = {
     "latent_posterior": ("covariance", "mean", "log_det"),
     "latent_step": ("evidence", "sums", "near"),
     "latent_left_out": ("evidence",),
+    "latent_improved": ("weights", "means", "covariances", "precision", "shift", "log_constant"),
     "weigh_points": ("weight", "scaled", "offset"),
     "points_likelihood": ("precision", "shift", "offset"),
     "latent_without": ("out_precision", "out_shift", "out_offset"),
@@ -354,6 +376,27 @@ def test_lengths_beyond_an_int() -> None:
             latent(
                 "latent_log_match", shift=np.empty((0, r)), precision=np.empty((0, 1)), out=np.empty((0, 2))
             )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"r": 9},
+        {"k": 0},
+        {"sums": np.ones((2, 8))},
+        {"old_covariances": np.ones((2, 2, 3))},
+        {"weights": np.empty(3)},
+    ],
+)
+def test_a_step_that_does_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        improved(**changed)
+
+
+def test_a_covariance_that_is_none_is_not_improved() -> None:
+    """The caller is told, and asks the definition."""
+    for bad in (-np.ones((2, 2, 2)), np.full((2, 2, 2), np.nan), np.zeros((2, 2, 2))):
+        assert improved(old_covariances=bad) is False
 
 
 def test_no_steps() -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "bump_average",
     "bump_ratios",
     "grow_trees",
+    "latent_improved",
     "latent_left_out",
     "latent_log_evidence",
     "latent_log_match",
@@ -112,6 +113,7 @@ latent_log_evidence = _dispatched(_latent.latent_log_evidence)
 latent_responsible = _dispatched(_latent.latent_responsible)
 latent_posterior = _dispatched(_latent.latent_posterior)
 latent_step = _dispatched(_latent.latent_step)
+latent_improved = _dispatched(_latent.latent_improved)
 latent_left_out = _dispatched(_latent.latent_left_out)
 weigh_points = _dispatched(_latent.weigh_points)
 points_likelihood = _dispatched(_points.points_likelihood)

@@ -224,6 +224,25 @@ def bumps(
     level: str,
 ) -> None: ...
 
+improve_max_rank: int
+
+def latent_improved(
+    weights: FloatArray,
+    means: FloatArray,
+    covariances: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    log_constant: FloatArray,
+    old_means: FloatArray,
+    old_covariances: FloatArray,
+    sums: FloatArray,
+    pooling: float,
+    least_information: float,
+    largest_change: float,
+    floor: float,
+    n_threads: int,
+) -> bool: ...
+
 widths_max_rank: int
 widths_max_widths: int
 

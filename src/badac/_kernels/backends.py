@@ -19,7 +19,7 @@ from typing import Protocol
 from badac._kernels import hypotheses, latent, mixture, pairs, points, pointwise, trees, widths
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
 from badac._kernels.hypotheses import Filtering, Layout
-from badac._kernels.latent import Components, Near, Sums
+from badac._kernels.latent import Components, Gaussians, Near, Sums
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
 from badac._kernels.trees import BoolArray, Growth, Nodes, SingleArray
@@ -76,6 +76,12 @@ class Step(Protocol):
         *,
         n_threads: int = 1,
     ) -> tuple[FloatArray, Sums]: ...
+
+
+class Improved(Protocol):
+    def __call__(
+        self, mixture: Gaussians, sums: Sums, *, pooling: float, n_threads: int = 1
+    ) -> tuple[Gaussians, Components]: ...
 
 
 class LeftOut(Protocol):
@@ -178,6 +184,7 @@ class Backend:
     latent_responsible: Responsible = latent.latent_responsible
     latent_posterior: Posterior = latent.latent_posterior
     latent_step: Step = latent.latent_step
+    latent_improved: Improved = latent.latent_improved
     latent_left_out: LeftOut = latent.latent_left_out
     weigh_points: WeighPoints = latent.weigh_points
     points_likelihood: PointsLikelihood = points.points_likelihood

@@ -137,6 +137,7 @@ COMPILED = Backend(
     latent_responsible=latent.latent_responsible,
     latent_posterior=latent.latent_posterior,
     latent_step=latent.latent_step,
+    latent_improved=latent.latent_improved,
     latent_left_out=latent.latent_left_out,
     weigh_points=latent.weigh_points,
     points_likelihood=latent.points_likelihood,

@@ -20,12 +20,20 @@ from badac._kernels import _core
 from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 from badac._kernels.backends import NUMPY
 from badac._kernels.hypotheses import Filtering, Layout
-from badac._kernels.latent import Components, Near, Sums
+from badac._kernels.latent import (
+    FLOOR,
+    LARGEST_CHANGE,
+    LEAST_INFORMATION,
+    Components,
+    Gaussians,
+    Near,
+    Sums,
+)
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.widths import WidePoints
 
-_ABI = 7  # of `_core`, counted up when a signature there changes
+_ABI = 8  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(
@@ -119,6 +127,32 @@ def latent_step(
     )
     count, first, second, spread = np.split(sums, [1, 1 + r, 1 + r + p], axis=1)
     return evidence, (count[:, 0], first, second, spread)
+
+
+def latent_improved(
+    mixture: Gaussians, sums: Sums, *, pooling: float, n_threads: int = 1
+) -> tuple[Gaussians, Components]:
+    k, r = mixture.means.shape
+    if r <= _core.improve_max_rank:
+        p = r * (r + 1) // 2
+        found = Gaussians(np.empty(k), np.empty((k, r)), np.empty((k, r, r)))
+        components = Components(np.empty((k, p)), np.empty((k, r)), np.empty(k))
+        together = np.hstack([sums[0][:, None], *sums[1:]])
+        good = _core.latent_improved(
+            *found,
+            *components,
+            old_means=_whole(mixture.means),
+            old_covariances=_whole(mixture.covariances),
+            sums=together,
+            pooling=pooling,
+            least_information=LEAST_INFORMATION,
+            largest_change=LARGEST_CHANGE,
+            floor=FLOOR,
+            n_threads=how(n_threads)["n_threads"],
+        )
+        if good:
+            return found, components
+    return NUMPY.latent_improved(mixture, sums, pooling=pooling)
 
 
 def latent_left_out(

@@ -24,6 +24,12 @@ Sums = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 # Objects in a row that share a list of near components (`latent_step`).
 GROUP = 8
+# Of a scoring step (`latent_improved`): members without which a component has none, the share of information that noise must
+# leave to be trusted, the largest factor on a variance, and the least variance where the whole class has one.
+LEAST_COUNT = 1e-3  # also in improve.cpp
+LEAST_INFORMATION = 0.02
+LARGEST_CHANGE = 10.0
+FLOOR = 1e-6
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -41,6 +47,24 @@ class Components(NamedTuple):
     precision: FloatArray
     shift: FloatArray
     log_constant: FloatArray
+
+
+class Gaussians(NamedTuple):
+    """The components of a mixture as they are defined: weights (k,), means (k, r) and covariances (k, r, r)."""
+
+    weights: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+
+    def components(self) -> Components:
+        """Return them as the kernels take them."""
+        precision = inverse(self.covariances)
+        shift = (precision @ self.means[..., None])[..., 0]
+        log_det = np.linalg.slogdet(self.covariances)[1]
+        quadratic = np.einsum("kr,kr->k", self.means, shift)
+        with np.errstate(divide="ignore"):
+            constant = np.log(self.weights) - 0.5 * (quadratic + log_det)
+        return Components(pack(precision), shift, constant)
 
 
 class Near(NamedTuple):
@@ -215,6 +239,48 @@ def latent_step(
         spread[c] = weight @ covariance
         second[c] = spread[c] + pack((weight[:, None] * mean).T @ mean)
     return evidence, (count, first, second, spread)
+
+
+def latent_improved(
+    mixture: Gaussians, sums: Sums, *, pooling: float, n_threads: int = 1
+) -> tuple[Gaussians, Components]:
+    """M-step from the sums of `latent_step`, with the scoring step for the covariances.
+
+    ``rho^-1 E rho^-1`` in place of EM's ``E``, in units of the component's own covariance; ``rho`` is the share of the
+    information that the noise left. A component without members keeps its place with next to no weight.
+
+    Parameters
+    ----------
+    mixture : Gaussians
+        That the sums were taken with.
+    sums : Sums
+    pooling : float
+        That many members' worth of the average covariance is mixed into each component's own.
+    """
+    checked_threads(n_threads)
+    count, first, second, spread = sums
+    identity = np.eye(first.shape[1])
+    safe = np.maximum(count, LEAST_COUNT)
+    means = np.where(count[:, None] > LEAST_COUNT, first / safe[:, None], mixture.means)
+    full = unpack(second) / safe[:, None, None]
+    covariance = full - means[:, :, None] * means[:, None, :] * (count / safe)[:, None, None]
+    factor = np.linalg.cholesky(mixture.covariances)
+    white = np.linalg.inv(factor)
+    transposed = white.transpose(0, 2, 1)
+    information = identity - white @ (unpack(spread) / safe[:, None, None]) @ transposed
+    asked = white @ (covariance - mixture.covariances) @ transposed
+    values, vectors = np.linalg.eigh(information)
+    inner = (vectors / np.maximum(values, LEAST_INFORMATION)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    values, vectors = np.linalg.eigh(identity + inner @ asked @ inner)
+    values = np.clip(values, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE)
+    turned = factor @ vectors
+    changed = (turned * values[:, None, :]) @ turned.transpose(0, 2, 1)
+    weights = safe / safe.sum()
+    pooled = np.tensordot(weights, changed, axes=1)
+    changed = (safe[:, None, None] * changed + pooling * pooled) / (safe + pooling)[:, None, None]
+    changed = 0.5 * (changed + changed.transpose(0, 2, 1)) + FLOOR * identity
+    found = Gaussians(weights, means, changed)
+    return found, found.components()
 
 
 def latent_left_out(

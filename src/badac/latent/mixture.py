@@ -20,13 +20,14 @@ import numpy as np
 from scipy.cluster.vq import kmeans2, vq
 
 from badac._kernels import (
+    latent_improved,
     latent_left_out,
     latent_log_evidence,
     latent_log_match,
     latent_posterior,
     latent_step,
 )
-from badac._kernels.latent import GROUP, Components, Near, inverse, pack, unpack
+from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, unpack
 from badac.latent.likelihood import LatentLikelihood, products
 from badac.registry import registered
 from badac.training import FloatArray
@@ -35,10 +36,6 @@ _TO_GROUP, _TO_GROUP_EACH = (
     400,
     20,
 )  # members, and members of each group: k-means only has to find where they are
-# Of a scoring step: the share of information that noise must leave to be trusted, and the largest factor on a variance.
-_LEAST_INFORMATION = 0.02
-_LARGEST_CHANGE = 10.0
-_FLOOR = 1e-6  # of a variance, where the whole class has one
 # A member's share in a component that counts; steps until all components are looked at again, and what is far: a share
 # below exp(-_FAR).
 SHARE = 1e-3
@@ -84,13 +81,7 @@ class Mixture:
 
     def components(self) -> Components:
         """Return the components as the kernels take them."""
-        precision = inverse(self.covariances)
-        shift = (precision @ self.means[..., None])[..., 0]
-        log_det = np.linalg.slogdet(self.covariances)[1]
-        quadratic = np.einsum("kr,kr->k", self.means, shift)
-        with np.errstate(divide="ignore"):
-            constant = np.log(self.weights) - 0.5 * (quadratic + log_det)
-        return Components(pack(precision), shift, constant)
+        return Gaussians(self.weights, self.means, self.covariances).components()
 
     def log_match(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
         """Return (n, k): log of weight times match of every object with every component, `offset` not included."""
@@ -173,7 +164,8 @@ def logsumexp_rows(terms: FloatArray) -> FloatArray:
     few = 1 <= terms.shape[1] <= _FEW_COLUMNS
     top = reduce(np.maximum, terms.T) if few else terms.max(axis=1)
     safe = np.where(np.isfinite(top), top, 0.0)
-    shares = np.exp(terms - safe[:, None])
+    shares = terms - safe[:, None]
+    np.exp(shares, out=shares)
     with np.errstate(divide="ignore"):
         return np.asarray(safe + np.log(reduce(np.add, shares.T) if few else shares.sum(axis=1)))
 
@@ -207,7 +199,7 @@ def start_mixture(latent: LatentLikelihood, n_components: int, rng: np.random.Ge
     pooled = residual.T @ residual / n
     own = np.stack([residual[label == k].T @ residual[label == k] for k in range(len(used))])
     spread = (own + (r + 1.0) * pooled) / (count + r + 1.0)[:, None, None]
-    return Mixture(count / n, centres, spread + 0.3 * covariance.mean(axis=0) + _FLOOR * np.eye(r))
+    return Mixture(count / n, centres, spread + 0.3 * covariance.mean(axis=0) + FLOOR * np.eye(r))
 
 
 def deconvolve(
@@ -256,55 +248,20 @@ def deconvolve(
     near = np.logical_or.reduceat(
         match > match.max(axis=1, keepdims=True) - _FAR, np.arange(0, len(latent), GROUP), axis=0
     )
-    best, history = mixture, [-np.inf]
+    now = Gaussians(mixture.weights, mixture.means, mixture.covariances)
+    components = now.components()
+    best, history = now, [-np.inf]
     for step in range(max_steps + 1):
+        refresh = step % _REFRESH == _REFRESH - 1
         evidence, sums = latent_step(
-            latent.precision,
-            latent.shift,
-            mixture.components(),
-            Near(near, refresh=step % _REFRESH == _REFRESH - 1, threshold=SHARE),
+            latent.precision, latent.shift, components, Near(near, refresh=refresh, threshold=SHARE)
         )
         mean_evidence = float(evidence.mean())
         if mean_evidence > max(history):
-            best = mixture
+            best = now
         history.append(mean_evidence)
         settled = step >= 4 and max(history[-3:]) - max(history[:-3]) < tolerance
         if settled or step == max_steps:
             break
-        mixture = improved(mixture, *sums, pooling=pooling)
-    return best
-
-
-def improved(
-    mixture: Mixture,
-    count: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    spread: FloatArray,
-    *,
-    pooling: float,
-) -> Mixture:
-    """M-step from the sums of `badac._kernels.latent.latent_step`, with the scoring step for the covariances."""
-    r = first.shape[1]
-    identity = np.eye(r)
-    # A component that lost its members keeps its place with next to no weight.
-    safe = np.maximum(count, 1e-3)
-    means = np.where(count[:, None] > 1e-3, first / safe[:, None], mixture.means)
-    full = unpack(second) / safe[:, None, None]
-    covariance = full - means[:, :, None] * means[:, None, :] * (count / safe)[:, None, None]
-    factor = np.linalg.cholesky(mixture.covariances)
-    white = np.linalg.inv(factor)
-    transposed = white.transpose(0, 2, 1)
-    information = identity - white @ (unpack(spread) / safe[:, None, None]) @ transposed
-    asked = white @ (covariance - mixture.covariances) @ transposed
-    values, vectors = np.linalg.eigh(information)
-    inverse = (vectors / np.maximum(values, _LEAST_INFORMATION)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    values, vectors = np.linalg.eigh(identity + inverse @ asked @ inverse)
-    values = np.clip(values, 1.0 / _LARGEST_CHANGE, _LARGEST_CHANGE)
-    turned = factor @ vectors
-    changed = (turned * values[:, None, :]) @ turned.transpose(0, 2, 1)
-    weights = safe / safe.sum()
-    pooled = np.tensordot(weights, changed, axes=1)
-    changed = (safe[:, None, None] * changed + pooling * pooled) / (safe + pooling)[:, None, None]
-    changed = 0.5 * (changed + changed.transpose(0, 2, 1)) + _FLOOR * identity
-    return Mixture(weights, means, changed)
+        now, components = latent_improved(now, sums, pooling=pooling)
+    return Mixture(*best)
