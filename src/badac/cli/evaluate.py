@@ -44,7 +44,7 @@ def evaluate(
         typer.Argument(metavar="[LABELLED]", help="Labelled objects that the model has not seen."),
     ] = None,
     class_model: ClassOption = "auto",
-    noise: NoiseOption = "gaussian",
+    noise: NoiseOption = "checked",
     folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.", min=2)] = 5,
     output: Annotated[
         Path | None,

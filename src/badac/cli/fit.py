@@ -42,7 +42,7 @@ def fit(
     ),
     overwrite: OverwriteFile = False,
     class_model: ClassOption = "auto",
-    noise: NoiseOption = "gaussian",
+    noise: NoiseOption = "checked",
     anomaly_prior: Prior = 0.01,
     folds: Folds = 3,
     diagnose: Diagnose = True,

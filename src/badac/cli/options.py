@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WORDS: dict[str, tuple[str, ...]] = {
     "class_model": ("auto", "gp", "instances", "mixture", "population", "subclasses", "template"),
-    "noise": ("auto", "correlated", "gaussian", "outliers", "poisson", "student"),
+    "noise": ("auto", "checked", "correlated", "gaussian", "outliers", "poisson", "student"),
 }
 """The registered words (`badac.registry`; a test compares the two): help and completion wait for no import of the models."""
 

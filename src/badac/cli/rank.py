@@ -92,7 +92,7 @@ def rank(
     ] = 0.1,
     overwrite: Overwrite = False,
     class_model: ClassOption = "auto",
-    noise: NoiseOption = "gaussian",
+    noise: NoiseOption = "checked",
     anomaly_prior: Prior = 0.01,
     folds: Folds = 3,
     diagnose: Diagnose = True,

@@ -89,7 +89,7 @@ def fit(
     Parameters
     ----------
     model : BADACClassifier
-        Unfitted, with ``noise="gaussian"`` and ``class_model="population"`` (or "auto", which is the same here).
+        Unfitted, with ``noise="gaussian"`` (or "checked") and ``class_model="population"`` (or "auto"), the same here.
     X : dask DataFrame
         One row an object: values, their errors (``name_err``) and the label. Rows without a label are left out.
     label : str
@@ -143,7 +143,7 @@ def _population(model: BADACClassifier) -> Population:
             f'`class_model` must be "population" to be learned from partitions: got {model.class_model!r}. Other class models '
             "need their members in one place: fit them on a sample in memory."
         )
-    if model.noise not in ("gaussian", Gaussian()):
+    if model.noise not in ("checked", "gaussian", Gaussian()):
         raise ValueError(
             f'`noise` must be "gaussian" to be learned from partitions: got {model.noise!r}. Fit on a sample in memory.'
         )
@@ -251,4 +251,6 @@ def _finish(
     to_measurements(fitted, training, None, reset=True)
     fitted.feature_names_in_ = np.array(features)
     rng = generator(fitted.random_state)
-    return fitted.adopt(Recipe.of(fitted).learn(training, label, np.ones(1), rng, kept=kept))
+    # The classes were learned under it: nothing else may be found in the sample.
+    recipe = replace(Recipe.of(fitted), noise=Gaussian())
+    return fitted.adopt(recipe.learn(training, label, np.ones(1), rng, kept=kept))

@@ -95,13 +95,13 @@ def _with_widths(nuisance: Any, value: Mapping[str, float]) -> Any:
 
 
 def others_can_tell(class_models: Sequence[ClassModel], nuisance: Sequence[Nuisance]) -> bool:
-    """Whether models of other kinds can tell the classes too: they know nothing of a nuisance, nor of a formula.
+    """Whether models of other kinds can tell the classes too: they know nothing of a nuisance, nor of a formula."""
+    return are_left_to_data(class_models) and all(one.idle for one in nuisance)
 
-    A class model that leaves it to the data what a class is says so, `left_to_data`.
-    """
-    return all(getattr(one, "left_to_data", False) for one in class_models) and all(
-        one.idle for one in nuisance
-    )
+
+def are_left_to_data(class_models: Sequence[ClassModel]) -> bool:
+    """Whether it is left to the data what each class is: a class model that does so says it, `left_to_data`."""
+    return all(getattr(one, "left_to_data", False) for one in class_models)
 
 
 def is_left_open(anomaly: Any) -> bool:

@@ -100,9 +100,10 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class, as many as the evidence asks for. "gp": a Gaussian process, for irregular points. "auto": population,
         instances, template or (in up to eight columns) mixture, by leave-one-out evidence and log-loss. A mapping from labels
         to models gives classes models of their own (one parametric, say), "auto" where it says nothing.
-    noise : {"gaussian", "auto", "correlated", "outliers", "student", "poisson"} or Noise
+    noise : {"checked", "gaussian", "auto", "correlated", "outliers", "student", "poisson"} or Noise
         How measurements scatter. What a model leaves open (the share of bad points, say) is learned from the training objects;
-        "auto" learns which of them holds, too.
+        "auto" learns which of them holds, too. "checked": Gaussian, unless class_model is "auto" and some points of the
+        training objects are plainly bad; only then noise with bad points is learned, and believed if held-out objects say so.
     anomaly : {"auto", "tophat", "broad", "contamination", "evidence"} or AnomalyModel
         What an anomaly is. "auto": something else entirely, or a known class plus a bump or a smooth deviation
         (`badac.anomalies.Deviations`); where the classes do not follow their models, whatever is stranger than left-out
@@ -205,7 +206,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         class_model: str | ClassModel | Mapping[Any, str | ClassModel] = "auto",
-        noise: str | Noise = "gaussian",
+        noise: str | Noise = "checked",
         anomaly: str | AnomalyModel = "auto",
         priors: Any = None,
         anomaly_prior: float = 0.01,

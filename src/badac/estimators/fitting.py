@@ -25,6 +25,7 @@ from badac.classes.model import ChoosingModel, GridModel
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, reach_of, unit_of, within
 from badac.estimators.choices import (
+    are_left_to_data,
     check_share,
     choose,
     choose_class_models,
@@ -34,9 +35,10 @@ from badac.estimators.choices import (
     others_can_tell,
 )
 from badac.judge import FittedModel
-from badac.noise import Noise
+from badac.noise import Gaussian, Noise, is_open
+from badac.noise.model import asks_first
 from badac.noise_learning import learn_noise
-from badac.nuisance import Nuisance
+from badac.nuisance import Nuisance, innermost
 from badac.posterior import class_log_prior, possible
 from badac.progress import stage
 from badac.threads import n_threads
@@ -138,10 +140,16 @@ class Recipe:
         inside = in_units(objects, units)
         inside = within(inside, reach_of(unit_of(inside, beyond=1.0)))
         index = index.astype(np.int64)
+        # Whoever names what a class is has said what is integrated over: nothing else is put in the place of the error bars.
+        open_noise = (
+            Gaussian() if asks_first(self.noise) and not are_left_to_data(class_models) else self.noise
+        )
         with stage("Learning the noise"):
-            noise = learn_noise(self.noise, inside, index, rng)
+            noise = learn_noise(open_noise, inside, index, rng)
         training = TrainingSet(inside, index, classes, noise, TrainingScales.of(inside), rng)
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
+        if is_open(self.noise):
+            kept = {name: one for name, one in kept.items() if _is_under(one[0], training, name)}
         choices = fit_classes(class_models, training, self.nuisance, kept)
         choices = agree(choices, training, possible(log_prior, counts))
         models, tried = tuple(one.model for one in choices), tuple(one.report for one in choices)
@@ -175,6 +183,13 @@ class Recipe:
             return replace(known, anomaly_model=Deferred.of(self.anomaly, known.known, rng, self.n_threads))
         with stage("Learning what an anomaly would look like"):
             return replace(known, anomaly_model=self.anomaly.fit(known.known, rng))
+
+
+def _is_under(model: ClassModel, training: TrainingSet, label: Any) -> bool:
+    """Whether a class was learned under the noise that was found now: one under another cannot be kept."""
+    number = training.classes.tolist().index(label)
+    noise = training.noise_of(number)
+    return bool(getattr(innermost(model), "noise", noise) == noise)
 
 
 def without_new_members(model: FittedModel, touched: set[Any]) -> dict[Any, Fitted]:

@@ -58,7 +58,7 @@ class Settings:
     """
 
     class_model: str = "auto"
-    noise: str = "gaussian"
+    noise: str = "checked"
     anomaly_prior: float = 0.01
     seed: int = 0
     folds: int = 3

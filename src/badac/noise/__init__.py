@@ -1,6 +1,6 @@
 """How measurements scatter around the truth."""
 
-from badac.noise.auto import AutoNoise
+from badac.noise.auto import AutoNoise, CheckedNoise
 from badac.noise.binomial import Binomial
 from badac.noise.correlated import Correlated
 from badac.noise.gaussian import Gaussian
@@ -30,6 +30,7 @@ __all__ = [
     "LATENT_NOISE",
     "AutoNoise",
     "Binomial",
+    "CheckedNoise",
     "Correlated",
     "Gaussian",
     "LearnableNoise",

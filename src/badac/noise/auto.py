@@ -34,6 +34,8 @@ class AutoNoise:
 
     # Without error bars there is one family only: the scatter itself.
     learned_with_error_bars: ClassVar[bool] = False
+    # Whether families are learned only where some points seem to be bad (`badac.noise_learning.bad_points`).
+    asks_first: ClassVar[bool] = False
 
     def families(self) -> dict[str, Noise]:
         return {
@@ -56,5 +58,27 @@ class AutoNoise:
 
     def _refuse(self) -> NoReturn:
         raise ValueError(
-            "AutoNoise is open: `badac.noise_learning.learn_noise(noise, training, label, rng)` learns it."
+            f"{type(self).__name__} is open: `badac.noise_learning.learn_noise(noise, training, label, rng)` learns it."
         )
+
+
+@registered("noise", "checked")
+@dataclass(frozen=True)
+class CheckedNoise(AutoNoise):
+    """Gaussian noise, unless some points of the training objects are plainly bad: the default.
+
+    Only then a share of bad points is learned, and believed if held-out members say so beyond doubt; what other tails noise may
+    have is left to `AutoNoise`, which takes several times as long. Classes of a model that was named
+    (``class_model="instances"``, say) keep the Gaussian.
+
+    Examples
+    --------
+    >>> from badac.noise import CheckedNoise
+    >>> sorted(CheckedNoise().families())
+    ['gaussian', 'outliers']
+    """
+
+    asks_first: ClassVar[bool] = True
+
+    def families(self) -> dict[str, Noise]:
+        return {"gaussian": Gaussian(), "outliers": Outliers()}

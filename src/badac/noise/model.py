@@ -279,6 +279,11 @@ def is_open(noise: Noise) -> bool:
     return isinstance(noise, OpenNoise) and not noise.learned
 
 
+def asks_first(noise: Noise) -> bool:
+    """Whether open noise is Gaussian unless the training objects show bad points."""
+    return bool(getattr(noise, "asks_first", False))
+
+
 def needs_error_bars(noise: Noise) -> bool:
     """Whether open noise is learned by comparing scatter with error bars, so that nothing stands for it without them."""
     return bool(getattr(noise, "learned_with_error_bars", True))

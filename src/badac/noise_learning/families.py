@@ -140,8 +140,10 @@ def compare_families(
     >>> compare_families(curves, np.zeros(80, dtype=int), rng, families=("gaussian", "outliers")).best
     'gaussian'
     """
-    ordered = is_ordered(training) if ordered is None else ordered
     offered = (AutoNoise() if choice is None else choice).families()
+    if ordered is None:
+        # Only a covariance needs to know how smooth the classes are.
+        ordered = is_ordered(training) and any(isinstance(one, AddedCovariance) for one in offered.values())
     noises = {name: offered[name] for name in (offered if families is None else families)}
     if not ordered:
         noises = {name: one for name, one in noises.items() if not isinstance(one, AddedCovariance)}

@@ -17,10 +17,12 @@ from badac.noise.model import (
     ExposedNoise,
     LearnableNoise,
     OpenFamily,
+    asks_first,
     check_values,
     needs_error_bars,
     needs_sigma,
 )
+from badac.noise_learning.bad_points import has_bad_points
 from badac.noise_learning.families import compare_families, fit_class, is_sure
 from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise
 from badac.noise_learning.residual_covariance import added_covariance
@@ -87,6 +89,8 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
             "`sigma`, or the parameters."
         )
     if isinstance(noise, OpenFamily):
+        if asks_first(noise) and not has_bad_points(training, label, TrainingScales.of(training)):
+            return Gaussian()
         comparison = compare_families(training, label, rng, choice=noise)
         if comparison.best == "correlated":
             return learn_covariance(training, label, rng, comparison.basis)

@@ -163,14 +163,14 @@ def _residuals(members: Measurements, scales: TrainingScales, rng: np.random.Gen
         rows = np.flatnonzero(~known)
         factor = fit_factor_and_noise(members[known], Gaussian(), scales, rng).factor
         left_out = members[rows]
-        residual[rows], predicted[rows] = _left_out_points(left_out, factor)
+        residual[rows], predicted[rows] = left_out_points(left_out, factor)
         # What was learned from n members is uncertain by a share of about (1 + rank) / n of the scatter.
         residual[rows] /= np.sqrt(1.0 + (1.0 + factor.rank) / max(int(known.sum()), 1))
         sigma[rows] = np.where(left_out.observed, left_out.sigma, np.nan)
     return _Residuals(residual, sigma, predicted)
 
 
-def _left_out_points(members: Measurements, factor: Factor) -> tuple[FloatArray, FloatArray]:
+def left_out_points(members: Measurements, factor: Factor) -> tuple[FloatArray, FloatArray]:
     """Return (k, m) each: value less what the class and the other points predict, and the prediction's variance.
 
     With ``R = (W W' + D)^-1`` and ``D = psi + sigma^2`` the residual is ``[R r]_j / R_jj``, of variance ``1 / R_jj``, of which
