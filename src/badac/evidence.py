@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,14 @@ from badac.data.measurements import Measurements
 FloatArray = npt.NDArray[np.float64]
 
 
-def log_evidence(models: Sequence[ClassModel], objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+class GivesEvidence(Protocol):
+    """Whatever says how well a class explains objects."""
+
+    def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
+        """Return (n,): log P(object | class)."""
+
+
+def log_evidence(models: Sequence[GivesEvidence], objects: Measurements, *, n_threads: int = 1) -> FloatArray:
     """Return (n, k): the log evidence of every object under every class model, class priors not included."""
     out = np.empty((objects.n_objects, len(models)))
     for column, model in enumerate(models):

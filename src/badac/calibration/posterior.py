@@ -25,6 +25,7 @@ from badac.calibration.coarsening import (
     relative_noise,
 )
 from badac.calibration.missingness import Missingness, learn_missingness
+from badac.calibration.stacking import of_counts
 from badac.calibration.stacking.at_points import learn_at_points
 from badac.calibration.stacking.base_models import BaseOutputs
 from badac.calibration.stacking.ensemble import Ensemble
@@ -142,6 +143,9 @@ def learn_calibration(
         if objects.own_points:
             ensemble = learn_at_points(own, models, coarsening, rows, n_threads=n_threads)
             return PosteriorCalibration(coarsening, missingness, ensemble)
+        if of_counts.can_be_stacked(own):
+            ensemble = of_counts.learn_of_counts(own, evidence, rows, coarsening)
+            return PosteriorCalibration(coarsening, missingness, ensemble)
         calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
         told = np.isin(np.arange(len(label)), rows)
         some = objects_to_learn_from(own, _more(rows, len(own), own.rng))
@@ -153,7 +157,6 @@ def learn_calibration(
             models,
             (coarsening, missingness),
             told[some],
-            use_gaps=use_gaps,
             invited=invited,
             n_threads=n_threads,
         )
