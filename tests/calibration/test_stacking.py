@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from badac import Measurements
+from badac.calibration.stacking.base_models import groups
 from badac.calibration.stacking.weights import Stacking, hats, learn_stacking, log_losses, soften
 
 EVEN = np.log([0.5, 0.5])
@@ -85,3 +87,27 @@ def test_error_bars_are_no_clue_to_the_class() -> None:
     joint = found.apply(nothing, level) + EVEN
     share = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     np.testing.assert_allclose(share, 0.5, atol=0.05)
+
+
+def test_groups_of_members_point_by_point() -> None:
+    """As one would write it: at each point the observed members in order of value, so many at a time."""
+    rng = np.random.default_rng(4)
+    values, sigma = rng.standard_normal((23, 6)), rng.uniform(0.1, 1.0, (23, 6))
+    values[rng.random(values.shape) < 0.3] = np.nan
+    values[:, 2] = np.nan
+    values[3:, 4] = np.nan
+    found = groups(Measurements(values, sigma), 5)
+    for point in range(6):
+        seen = np.flatnonzero(~np.isnan(values[:, point]))
+        if not len(seen):
+            assert not found.observed[:, point].any()
+            continue
+        order = seen[np.argsort(values[seen, point], kind="stable")]
+        number = min(5, len(order))
+        first = np.arange(number) * len(order) // number
+        for place, rows in enumerate(np.split(order, first[1:])):
+            own = values[rows, point]
+            assert found.values[place, point] == pytest.approx(own.mean())
+            variance = np.mean(sigma[rows, point] ** 2 + (own - own.mean()) ** 2)
+            assert found.sigma[place, point] == pytest.approx(np.sqrt(variance))
+        assert not found.observed[number:, point].any()

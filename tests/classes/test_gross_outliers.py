@@ -5,7 +5,7 @@ import pytest
 
 from badac import Measurements
 from badac.classes import Population
-from badac.classes.population.gross_outliers import gross_outliers, without
+from badac.classes.population.gross_outliers import _middle, gross_outliers, without
 from badac.noise import Gaussian
 
 SIGMA = 0.1
@@ -71,3 +71,22 @@ def test_units_beyond_squares_shift_the_evidence(unit: float) -> None:
     truth = extreme.reconstruct(Measurements(unit * new, unit * SIGMA))
     expected = usual.reconstruct(Measurements(new, SIGMA))
     np.testing.assert_allclose(truth.values / unit, expected.values, rtol=1e-6, atol=1e-6)
+
+
+def test_the_middle_of_each_point_is_that_of_its_observed_values() -> None:
+    rng = np.random.default_rng(5)
+    for n in (4, 5, 30, 31):
+        values, sigma = rng.standard_normal((n, 7)), rng.uniform(0.1, 1.0, (n, 7))
+        values[rng.random(values.shape) < 0.4] = np.nan
+        values[:, 3] = np.nan
+        members = Measurements(values, sigma)
+        middle, unit = _middle(members)
+        for point in range(7):
+            seen = ~np.isnan(values[:, point])
+            if not seen.any():
+                assert (middle[point], unit[point]) == (0.0, 0.0)
+                continue
+            own = values[seen, point]
+            assert middle[point] == pytest.approx(np.median(own))
+            spread = 1.4826 * np.median(np.abs(own - np.median(own)))
+            assert unit[point] == pytest.approx(spread + np.median(sigma[seen, point]))

@@ -202,3 +202,16 @@ def test_correlated_errors_are_not_learned_as_factors(own: bool) -> None:
     # 12 means, 24 factors: half a parameter over n nats each; five times that for the scatter and the choice of rank.
     assert float((best - found.log_evidence(objects)).mean()) < 5 * 36 / (2 * 800)
     assert found.leave_one_out().mean() == pytest.approx(best.mean(), abs=5 * best.std() / np.sqrt(500))
+
+
+def test_a_population_that_only_describes_is_the_same_but_for_left_out_members() -> None:
+    rng = np.random.default_rng(8)
+    members = Measurements(
+        rng.standard_normal((60, 1)) * np.ones(6) + 0.2 * rng.standard_normal((60, 6)), 0.2
+    )
+    scales = TrainingScales.of(members)
+    whole = Population(shape="gaussian").fit(members, Gaussian(), np.random.default_rng(0), scales)
+    bare = Population(shape="gaussian").described(members, Gaussian(), np.random.default_rng(0), scales)
+    np.testing.assert_array_equal(whole.factor.factors, bare.factor.factors)
+    np.testing.assert_array_equal(whole.reconstruct(members).values, bare.reconstruct(members).values)
+    assert bare.member_evidence is None

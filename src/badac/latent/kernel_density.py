@@ -18,6 +18,7 @@ which is linear in ``(G b, G)``: one matrix product for all pairs, then a sum of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -82,29 +83,39 @@ class KernelDensity:
         return int(self.positions.shape[1])
 
     @classmethod
-    def of(cls, latent: LatentLikelihood, rng: np.random.Generator) -> Self:
-        """Learn the weights of the bandwidths from the members' latent likelihoods by leave-one-out evidence."""
+    def of(
+        cls, latent: LatentLikelihood, rng: np.random.Generator, *, weights: FloatArray | None = None
+    ) -> Self:
+        """Learn the weights of the bandwidths from the members' latent likelihoods by leave-one-out evidence.
+
+        `weights` that were learned from more members are taken as they are.
+        """
         n = len(latent)
         if n > _MOST_CURVES:
             latent = latent[np.sort(rng.choice(n, _MOST_CURVES, replace=False))]
         position, covariance = latent.posterior
         spread = covariance.mean(axis=0)
+        if weights is not None:
+            return cls(position, spread, weights)
         model = cls(position, spread, np.full(len(BANDWIDTHS), 1.0 / len(BANDWIDTHS)))
         own = np.arange(len(latent), dtype=np.int64) if n > 1 else None
-        weights = best_weights(model.log_evidence_by_bandwidth(latent, skip=own))
-        return cls(position, spread, weights)
+        return cls(position, spread, best_weights(model.log_evidence_by_bandwidth(latent, skip=own)))
+
+    @cached_property
+    def _curves(self) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Covariance of the curves of each bandwidth (r, r), and their side of the product (n, r + p + 1)."""
+        identity = np.eye(self.rank)
+        shared = [self.spread + h * h * (identity - self.spread) for h in BANDWIDTHS]
+        moved = [np.sqrt(1.0 - h * h) * self.positions for h in BANDWIDTHS]
+        return shared, [_curve_features(each, own) for each, own in zip(moved, shared, strict=True)]
 
     def log_evidence_by_bandwidth(
         self, latent: LatentLikelihood, *, skip: IntArray | None = None, n_threads: int = 1
     ) -> FloatArray:
         """Return (n, bandwidths): log P(d) under each bandwidth alone; `skip` (n,) leaves one curve out per object."""
-        k, r = self.positions.shape
+        k = len(self.positions)
         kept = k if skip is None else k - 1
-        shared = [self.spread + h * h * (np.eye(r) - self.spread) for h in BANDWIDTHS]
-        curves = [
-            _curve_features(np.sqrt(1.0 - h * h) * self.positions, own)
-            for h, own in zip(BANDWIDTHS, shared, strict=True)
-        ]
+        shared, curves = self._curves
         out = np.empty((len(latent), len(BANDWIDTHS)))
 
         def work(block: slice, _: int) -> None:

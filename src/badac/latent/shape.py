@@ -65,11 +65,17 @@ class Shape:
         return Shape("mixture", round(more), 2 if count >= 2 * chosen_with else 1)
 
     def learn(
-        self, latent: LatentLikelihood, rng: np.random.Generator, *, max_steps: int = 8
+        self,
+        latent: LatentLikelihood,
+        rng: np.random.Generator,
+        *,
+        max_steps: int = 8,
+        like: LatentDensity | None = None,
     ) -> LatentDensity:
-        """Learn the density from the members' latent likelihoods."""
+        """Learn the density from the members' latent likelihoods; the bandwidths of curves weigh as in `like`, if given."""
         if self.kind == "curves":
-            return KernelDensity.of(latent, rng)
+            weights = like.weights if isinstance(like, KernelDensity) else None
+            return KernelDensity.of(latent, rng, weights=weights)
         if self.kind == "gaussian":
             return Mixture.standard(latent.rank)
         return averaged([self._learn_mixture(latent, rng, max_steps) for _ in range(self.copies)])

@@ -21,7 +21,7 @@ from badac.classes.instances import Instances, widen
 from badac.classes.model import ClassModel, learned_again
 from badac.classes.pointwise import Pointwise
 from badac.data.measurements import Measurements
-from badac.evidence import log_evidence
+from badac.evidence import GivesEvidence, log_evidence
 from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales, TrainingSet
@@ -65,14 +65,14 @@ class BaseModels:
 
     Attributes
     ----------
-    models : tuple of tuple of ClassModel
+    models : tuple of tuple of GivesEvidence
         Kinds of class models, each with one model per class.
     trees : tuple of Trees
     share : (k, m) or None
         Where gaps are a base learner: share of each class's members that were observed at each point.
     """
 
-    models: tuple[tuple[ClassModel, ...], ...]
+    models: tuple[tuple[GivesEvidence, ...], ...]
     trees: tuple[Trees, ...]
     share: FloatArray | None
 
@@ -80,7 +80,8 @@ class BaseModels:
     def names(self) -> tuple[str, ...]:
         """Of all base learners, the class models first."""
         trees = ("trees, gaps seen" if tree.sees_gaps else "trees" for tree in self.trees)
-        beside = tuple(kinds())[: len(self.models)]
+        named = zip(self.models, kinds(), strict=False)
+        beside = tuple(getattr(own[0], "name", usual) for own, usual in named)
         return ("class models", *beside, *trees, *(("gaps",) if self.share is not None else ()))
 
     def log_evidences(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> FloatArray:
@@ -156,16 +157,18 @@ class Grouped:
 def groups(members: Measurements, most: int) -> Measurements:
     """Return (most, m): at each point the members in order of value, so many at a time, with their spread as error."""
     values, sigma = np.full((most, members.n_points), np.nan), np.full((most, members.n_points), np.inf)
-    for point in range(members.n_points):
-        seen = np.flatnonzero(members.observed[:, point])
-        order = seen[np.argsort(members.values[seen, point], kind="stable")]
-        if not len(order):
-            continue
-        number = min(most, len(order))
-        first = np.arange(number) * len(order) // number
-        count = np.diff(first, append=len(order))
-        own, variance = members.values[order, point], members.sigma[order, point] ** 2
-        values[:number, point] = mean = np.add.reduceat(own, first) / count
-        variance = variance + (own - np.repeat(mean, count)) ** 2
-        sigma[:number, point] = np.sqrt(np.add.reduceat(variance, first) / count)
+    counts = members.observed.sum(axis=0)
+    # Missing values stand last; points with as many members are divided alike.
+    order = np.argsort(np.where(members.observed, members.values, np.inf), axis=0, kind="stable")
+    for total in np.unique(counts[counts > 0]).tolist():
+        points = np.flatnonzero(counts == total)
+        rows = order[:total, points]
+        number = min(most, total)
+        first = np.arange(number) * total // number
+        count = np.diff(first, append=total)
+        own, variance = members.values[rows, points], members.sigma[rows, points] ** 2
+        mean = np.add.reduceat(own, first, axis=0) / count[:, None]
+        variance = variance + (own - np.repeat(mean, count, axis=0)) ** 2
+        values[:number, points] = mean
+        sigma[:number, points] = np.sqrt(np.add.reduceat(variance, first, axis=0) / count[:, None])
     return Measurements(values, sigma if members.has_errors else None)

@@ -58,10 +58,15 @@ def _middle(members: Measurements) -> tuple[FloatArray, FloatArray]:
         middle = np.median(members.values, axis=0)
         spread = np.median(np.abs(members.values - middle), axis=0)
         return middle, 1.4826 * spread + np.median(members.sigma, axis=0)
-    middle, unit = np.zeros(members.n_points), np.zeros(members.n_points)
-    for point in np.flatnonzero(observed.any(axis=0)):
-        values = members.values[observed[:, point], point]
-        middle[point] = np.median(values)
-        spread = np.median(np.abs(values - middle[point]))
-        unit[point] = 1.4826 * spread + np.median(members.sigma[observed[:, point], point])
-    return middle, unit
+    middle = _medians(members.values, observed)
+    spread = _medians(np.abs(members.values - middle), observed)
+    return middle, 1.4826 * spread + _medians(members.sigma, observed)
+
+
+def _medians(values: FloatArray, observed: BoolArray) -> FloatArray:
+    """Median (m,) of the observed values of each point, 0 where there are none; by one sort for all points."""
+    count = observed.sum(axis=0)
+    ordered = np.sort(np.where(observed, values, np.inf), axis=0)
+    point = np.arange(values.shape[1])
+    low, high = ordered[np.maximum(count - 1, 0) // 2, point], ordered[count // 2 % len(values), point]
+    return np.where(count > 0, 0.5 * (low + high), 0.0)

@@ -44,13 +44,23 @@ class Learned:
     scales: TrainingScales
 
 
-def learn(members: Measurements, scales: TrainingScales, plan: Plan, rng: np.random.Generator) -> Learned:
-    """Learn the factor model and the latent density of the members as planned."""
+def learn(
+    members: Measurements,
+    scales: TrainingScales,
+    plan: Plan,
+    rng: np.random.Generator,
+    *,
+    like: LatentDensity | None = None,
+) -> Learned:
+    """Learn the factor model and the latent density of the members as planned.
+
+    `like` is the density that more members, these among them, have: what it has few numbers for is taken from it.
+    """
     start = Start.of(members, scales, plan, rng)
     factor = start.factor
     if plan.rank > 0:
         factor = expectation_maximisation(members, factor, scales, max_steps=STEPS)
-    return start.finish(factor, members.n_objects, rng)
+    return start.finish(factor, members.n_objects, rng, like=like)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +95,9 @@ class Start:
         spectrum = Spectrum.of(members, scales, plan.rank)
         return cls(members, scales, plan, spectrum, spectrum.factor(plan.rank))
 
-    def finish(self, factor: Factor, n: int, rng: np.random.Generator) -> Learned:
+    def finish(
+        self, factor: Factor, n: int, rng: np.random.Generator, *, like: LatentDensity | None = None
+    ) -> Learned:
         """Return the factor model that the EM found for all `n` members, smooth and honest, and their latent density."""
         found, plan = self.spectrum.moments, self.plan
         factor = smoothed(factor, found.noise, n, plan.penalty)
@@ -95,6 +107,6 @@ class Start:
         error = np.where(count > 0, (found.noise + factor.psi) / np.maximum(count, 1.0), 0.0)
         factor = factor.widened(error + plan.floor)
         density = plan.shape.for_members(len(self.members), plan.chosen_with).learn(
-            factor.project(self.members), rng
+            factor.project(self.members), rng, like=like
         )
         return Learned(factor, density.with_broad(1.0 / (n + 2.0), _BROAD_WIDTH), plan, self.scales)

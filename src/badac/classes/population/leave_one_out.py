@@ -69,7 +69,7 @@ def leave_one_out(
     widths = np.empty((n, len(every.weights)))
     fold = rng.permutation(n) % min(_FOLDS, n)
     for which in range(int(fold.max()) + 1):
-        rest = learn(trusted[fold != which], learned.scales, learned.plan, rng)
+        rest = learn(trusted[fold != which], learned.scales, learned.plan, rng, like=learned.density)
         widths[fold == which] = every.log_evidence_by_width(members[fold == which], rest.factor, rest.density)
     tails = every.weighted(widths, keep_widest=outliers is not None)
     kept = np.isin(every.variances[:, 0], tails.variances[:, 0])

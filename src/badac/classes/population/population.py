@@ -133,6 +133,23 @@ class Population(LatentClass):
         rng: np.random.Generator,
         scales: TrainingScales | None = None,
     ) -> Self:
+        return self._fit(members, noise, rng, scales, leave_out=True)
+
+    def described(
+        self, members: Measurements, noise: Noise, rng: np.random.Generator, scales: TrainingScales
+    ) -> Self:
+        """Return the fitted population without the evidence of left-out members, for whoever only reconstructs with it."""
+        return self._fit(members, noise, rng, scales, leave_out=False)
+
+    def _fit(
+        self,
+        members: Measurements,
+        noise: Noise,
+        rng: np.random.Generator,
+        scales: TrainingScales | None,
+        *,
+        leave_out: bool,
+    ) -> Self:
         refuse_own_points(members, "Population")
         check_noise_taken(self, noise, members)
         unit = unit_of(members)
@@ -154,6 +171,11 @@ class Population(LatentClass):
         plan = make_plan(gaussian, scales, rng, rank=self.rank, shape=self.shape, least=least)
         learned = learn(gaussian, scales, plan, rng)
         factor, density = learned.factor, learned.density
+        if not leave_out:
+            if axes is not None:
+                factor, density = axes.turn_back(factor, density)
+            bare = replace(self, mean=factor.mean, factors=factor.factors, psi=factor.psi, density=density)
+            return replace(bare, plan=plan, tails=Tails.none(members.n_points), noise=noise)
         constant = np.zeros(members.n_objects)
         if not is_plain(noise):
             # The Gaussian members that the constants belong to: as this factor model sees them.
@@ -211,7 +233,7 @@ class Population(LatentClass):
         axes = common_axes(gaussian, scales)
         if axes is not None:
             gaussian, scales = axes.turn(gaussian), axes.turn_scales(scales)
-        learned = learn(gaussian, scales, self.plan, rng)
+        learned = learn(gaussian, scales, self.plan, rng, like=self.density)
         factor, density = learned.factor, learned.density
         if axes is not None:
             factor, density = axes.turn_back(factor, density)
