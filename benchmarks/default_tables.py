@@ -146,6 +146,18 @@ def spoiled(table: Table, seed: int, *, labels: float = 0.0, factor: float = 1.0
     return Table(train, label, test, table.truth)
 
 
+def wrong_in_part(table: Table, part: Literal["class", "range", "new"], factor: float = 2.0) -> Table:
+    """Error bars stated too small by a factor in one class, above the middle of the first column, or in new objects alone."""
+    middle = np.median(table.train.values[:, 0])
+
+    def stated(side: Measurements, label: np.ndarray, new: bool) -> Measurements:
+        wrong = {"class": label == 0, "range": side.values[:, 0] > middle, "new": np.full(len(label), new)}
+        return Measurements(side.values, side.sigma / np.where(wrong[part], factor, 1.0)[:, None])
+
+    train, test = stated(table.train, table.label, False), stated(table.test, table.truth, True)
+    return Table(train, table.label, test, table.truth)
+
+
 def bundled(name: str) -> Callable[[int], Table]:
     def make(seed: int) -> Table:
         found = getattr(datasets, f"load_{name}")()
@@ -248,6 +260,11 @@ TABLES: dict[str, Callable[[int], Table]] = {
     "unequal classes (4)": unequal,
     "5 % wrong labels (4)": lambda seed: spoiled(blobs(seed, 4), seed, labels=0.05),
     "errors half too small (2)": lambda seed: spoiled(moons(seed), seed, factor=2.0),
+    "errors half too small in one class (4)": lambda seed: wrong_in_part(blobs(seed, 4), "class"),
+    "errors half too small in a range (3)": lambda seed: wrong_in_part(shells(seed), "range"),
+    "errors half too small in new objects (2)": lambda seed: wrong_in_part(moons(seed), "new"),
+    "paper 3, printed": paper(3, "printed"),
+    "paper 3, released": paper(3, "released"),
     "stars": real("asas", 0.0),
     "stars, noise": real("asas", 2.0),
     "X-ray sources": real("chandra", 0.0),
