@@ -331,8 +331,8 @@ def noise_words(results: dict[str, Any]) -> str:
         f"fits) its log-loss differs from the default's by {change.mean():+.3f} on average, at worst by "
         f"{change[worst]:+.3f} ({rows[worst][0]}), at best by {change[best]:+.3f} ({rows[best][0]}), and it takes "
         f"{np.median(cost):.1f} times the CPU in the middle, {cost.max():.1f} times at most ({rows[int(cost.argmax())][0]}): "
-        "every family of noise is fitted to every class before any is chosen, and where one is taken there is no stack. Whoever "
-        "doubts the error bars says it."
+        "every family of noise is fitted to every class before any is chosen, and where one is taken there is no stack. "
+        "Whoever doubts the error bars says it."
     )
 
 

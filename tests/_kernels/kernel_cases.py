@@ -124,12 +124,13 @@ def _improved(n: int, k: int, r: int) -> Arguments:
     mixture = Gaussians(weights, means, covariances)
     sums = latent_step(given["precision"], given["shift"], mixture.components(), near)[1]
     if k > few:
-        mixture, sums = (
-            type(part)(*(np.resize(array, (k, *array.shape[1:])) for array in part))
-            if isinstance(part, Gaussians)
-            else tuple(np.resize(array, (k, *array.shape[1:])) for array in part)
-            for part in (mixture, sums)
-        )
+        mixture = Gaussians(*(np.resize(array, (k, *array.shape[1:])) for array in mixture))
+        whole = np.hstack([sums[0][:, None], *sums[1:]])
+        whole = np.resize(whole, (k, whole.shape[1]))
+        # Side by side, as a step leaves them.
+        p = r * (r + 1) // 2
+        count, *others = np.split(whole, [1, 1 + r, 1 + r + p], axis=1)
+        sums = (count[:, 0], *others)
     return {"mixture": mixture, "sums": sums, "pooling": 0.1 + k % 3}
 
 

@@ -20,7 +20,7 @@ NOISES = {
     name: entry
     for name, entry in registered("noise").items()
     # "auto" is replaced by what was learned, and noise by class by that of the class, before a class model sees it.
-    if name not in ("AutoNoise", "PerClass")
+    if name not in ("AutoNoise", "CheckedNoise", "PerClass")
 }
 INTEGRAL, SCALING = "a density integrates to one", "scaling"
 ORDER = ("order of members", "order of members left out")

@@ -137,7 +137,7 @@ def latent_improved(
         p = r * (r + 1) // 2
         found = Gaussians(np.empty(k), np.empty((k, r)), np.empty((k, r, r)))
         components = Components(np.empty((k, p)), np.empty((k, r)), np.empty(k))
-        together = np.hstack([sums[0][:, None], *sums[1:]])
+        together = _together(sums)
         good = _core.latent_improved(
             *found,
             *components,
@@ -153,6 +153,17 @@ def latent_improved(
         if good:
             return found, components
     return NUMPY.latent_improved(mixture, sums, pooling=pooling)
+
+
+def _together(sums: Sums) -> FloatArray:
+    """Return (k, 1 + r + 2 p): the sums side by side, as `latent_step` had them; no copy if they still are."""
+    base, width = sums[0].base, 1 + sum(part.shape[1] for part in sums[1:])
+    if isinstance(base, np.ndarray) and base.shape == (len(sums[0]), width) and base.flags.c_contiguous:
+        starts = np.cumsum([0, 1, *(part.shape[1] for part in sums[1:-1])])
+        places = [base[:, start:].ctypes.data for start in starts.tolist()]
+        if base.dtype == np.float64 and [part.ctypes.data for part in sums] == places:
+            return base
+    return np.hstack([sums[0][:, None], *sums[1:]])
 
 
 def latent_left_out(
