@@ -319,15 +319,14 @@ class Judgement:
                 'anomaly="evidence" ranks by the evidence of the known classes and has no anomaly class, so no '
                 "probability. Use anomaly_score, or fit with another `anomaly`."
             )
-        measured = self.objects.observed.any(axis=1)
         if model.two_groups is not None:
             learned = model.two_groups.anomaly_proba(self.pvalue)
-            return np.asarray(np.where(measured, learned, model.anomaly_prior))
+            return np.asarray(np.where(self.measured, learned, model.anomaly_prior))
         if model.left_out is None or model.ranks_left_out:
             return probability(self.score)
-        believed = believed_log_bayes_factor(self.strangeness, model.left_out)
+        believed = believed_log_bayes_factor(self.strangeness, self._raw_pvalue, model.left_out)
         # Nothing measured, nothing learned: the prior stays.
-        believed = np.where(measured, believed, self.strangeness)
+        believed = np.where(self.measured, believed, self.strangeness)
         return probability(believed + prior_log_odds(model.anomaly_prior))
 
     def learned_groups(self) -> TwoGroups:
@@ -336,7 +335,7 @@ class Judgement:
             raise ValueError(
                 'anomaly="evidence" has no anomaly class, so no probability to learn. Fit with another `anomaly`.'
             )
-        pvalue = self.pvalue[self.objects.observed.any(axis=1)]
+        pvalue = self.pvalue[self.measured]
         if len(pvalue) < FEWEST:
             raise ValueError(
                 f"how strange anomalies are is told by {FEWEST:,} new objects or more: got {len(pvalue):,} with a measured "
@@ -375,14 +374,28 @@ class Judgement:
         return noise_level(self.objects, self.model.scales)
 
     @cached_property
+    def measured(self) -> BoolArray:
+        """(n,): whether any point of an object was measured."""
+        if self.objects.complete:
+            return np.ones(len(self.objects), dtype=np.bool_)
+        return np.asarray(self.objects.observed.any(axis=1))
+
+    @cached_property
+    def _raw_pvalue(self) -> FloatArray:
+        """(n,): share of left-out objects at least as strange, by the numbers as they are."""
+        assert self.model.left_out is not None
+        return self.model.left_out.raw_pool.pvalue(self.strangeness)
+
+    @cached_property
     def _compared(self) -> tuple[FloatArray, BoolArray]:
-        model, ensemble = self.model, self.model.calibration.ensemble
-        measured = self.objects.observed.any(axis=1)
+        model, ensemble, left_out = self.model, self.model.calibration.ensemble, self.model.left_out
         strangeness = self._like_with_like()
         if ensemble is not None and model.ranks_left_out:
             pvalue, extrapolated = ensemble.nonconformity.compare(strangeness, self.outputs)
-        elif model.left_out is not None:
-            pvalue, extrapolated = model.left_out.compare(strangeness, self.level, self.predicted)
+        elif left_out is not None and left_out.one_scale and strangeness is self.strangeness:
+            pvalue, extrapolated = self._raw_pvalue, left_out.raw_pool.extrapolated(strangeness)
+        elif left_out is not None:
+            pvalue, extrapolated = left_out.compare(strangeness, self.level, self.predicted)
         else:
             raise ValueError(
                 "p-values compare with known objects that were left out while learning, and none were left out yet: call "
@@ -390,12 +403,12 @@ class Judgement:
             )
         # The odds of an object without any point are the prior's, which is more than known objects keep, but nothing
         # about it is strange.
-        return _no_nan("pvalue", np.where(measured, pvalue, 1.0)), extrapolated & measured
+        return _no_nan("pvalue", np.where(self.measured, pvalue, 1.0)), extrapolated & self.measured
 
     def _like_with_like(self) -> FloatArray:
         """Strangeness (n,) as it would be without gaps that training objects do not have (`badac.calibration.unusual_gaps`)."""
         model, found = self.model, self.strangeness
-        if model.missing_share is None:
+        if model.missing_share is None or self.objects.complete:
             return found
         gaps = unusual_gaps(self.objects.observed, model.missing_share)
         known = model.some_known

@@ -13,7 +13,7 @@ quantity has one. Columns of the table that are no features travel along.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -96,22 +96,19 @@ class Verdicts:
 
     @classmethod
     def together(
-        cls, parts: Sequence[Verdicts], order: npt.NDArray[np.int64] | slice = slice(None)
+        cls, parts: Iterable[Verdicts], order: npt.NDArray[np.int64] | slice = slice(None)
     ) -> Verdicts:
         """Return all rows of several tables of the same quantities, one after the other, or in an order of all of them.
 
-        One column at a time: of millions of objects there is never a second copy of the whole table.
+        One column at a time, and each is let go of: where nobody else holds the parts, there is never a second copy of the
+        whole table.
         """
-        names, carried = parts[0].quantities, parts[0].carried
-        return replace(
-            parts[0],
-            quantities={name: np.concatenate([part[name] for part in parts])[order] for name in names},
-            carried={
-                name: np.concatenate([part.carried[name] for part in parts])[order]
-                for name in carried
-                if all(name in part.carried for part in parts)
-            },
-        )
+        held = [(part.classes, dict(part.quantities), dict(part.carried)) for part in parts]
+        names = list(held[0][1])
+        shared = [name for name in held[0][2] if all(name in carried for _, _, carried in held)]
+        quantities = {name: np.concatenate([one.pop(name) for _, one, _ in held])[order] for name in names}
+        carried = {name: np.concatenate([one.pop(name) for _, _, one in held])[order] for name in shared}
+        return cls(held[0][0], quantities, carried)
 
     def __len__(self) -> int:
         return len(next(iter(self.quantities.values()))) if self.quantities else 0

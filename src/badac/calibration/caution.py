@@ -33,9 +33,10 @@ _MOST_CAUTION = 1e6
 _FIRST_STEP = 1e-2
 
 
-def believed_log_bayes_factor(log_bayes_factor: FloatArray, left_out: LeftOut) -> FloatArray:
-    """Return (n,): log Bayes factors (n,) as far as they can be believed."""
-    share = left_out.raw_pool.pvalue(log_bayes_factor)
+def believed_log_bayes_factor(
+    log_bayes_factor: FloatArray, share: FloatArray, left_out: LeftOut
+) -> FloatArray:
+    """Return (n,): log Bayes factors (n,) as far as they can be believed; `share` (n,) of the raw pool is as strange."""
     if left_out.drawn.size:
         return np.asarray(np.interp(np.log(share), *drawn_log_ratio(left_out)))
     return _believed(log_bayes_factor, share, caution(left_out))

@@ -91,12 +91,17 @@ class Coarsening:
     gain: float = 0.0
     contaminated: float = 0.0
 
+    @property
+    def depends_on_noise(self) -> bool:
+        """Whether objects of other noise levels have another exponent."""
+        return self.slope > 0.0 and self.exponent != 1.0
+
     def apply(self, log_evidence: FloatArray, noise: FloatArray | None = None) -> FloatArray:
         """Temper the log evidence (n, k) of objects of the given noise levels (n,)."""
         if self.exponent == 1.0 and self.contaminated == 0.0:
             return log_evidence
         exponent: float | FloatArray = self.exponent
-        if noise is not None and self.slope > 0.0 and self.exponent != 1.0:
+        if noise is not None and self.depends_on_noise:
             exponent = _exponents(self.exponent, self.slope, noise - self.level)[:, None]
         return _with_contaminated(exponent * log_evidence, self.contaminated)
 

@@ -99,7 +99,8 @@ class PosteriorCalibration:
             outputs = self.ensemble.outputs(objects, evidence, scale) if outputs is None else outputs
             return self.ensemble.log_match(outputs)
         gaps = self.missingness.log_factor(objects.observed)
-        return self.coarsening.apply(evidence, _noise(objects, scale)) + gaps
+        noise = _noise(objects, scale) if self.coarsening.depends_on_noise else None
+        return self.coarsening.apply(evidence, noise) + gaps
 
 
 def learn_calibration(

@@ -74,6 +74,12 @@ def _log_survival(excess: FloatArray, shape: FloatArray, scale: FloatArray) -> F
     """Log of the survival function of excesses (n, 1) under pairs (g,) -> (n, g); -inf beyond a bounded tail's end."""
     flat = np.abs(shape) < 1e-9
     safe = np.where(flat, 1.0, shape)
+    # In place: every new object beyond the pool comes here with each of some hundred pairs.
+    out = safe * excess / scale
+    out += 1.0
+    np.maximum(out, 0.0, out=out)
     with np.errstate(divide="ignore"):
-        curved = -np.log(np.maximum(1.0 + safe * excess / scale, 0.0)) / safe
-    return np.where(flat, -excess / scale, curved)
+        np.log(out, out=out)
+    out /= -safe
+    out[:, flat] = -excess / scale[flat]
+    return out

@@ -99,7 +99,7 @@ def rank(
     seed: Seed = 0,
     jobs: Jobs = -1,
     batch: Annotated[
-        int | None, typer.Option("--batch", help="Rows read at a time.", min=1, show_default="10000")
+        int | None, typer.Option("--batch", help="Rows read at a time.", min=1, show_default="20480")
     ] = None,
     show: Annotated[
         int, typer.Option("--show", help="How many of the strangest objects the report draws.", min=1)

@@ -1,14 +1,16 @@
 """The pieces of a survey on disk: Parquet files, cut at their row groups.
 
-A wide table is cut anywhere between row groups; of a long one (one row a measurement) every file must hold its objects whole,
-so a file is a piece. Names and types are checked in the files' footers, before any row is read.
+A wide table is cut anywhere between row groups. Of a long one (one row a measurement) every file must hold its objects whole;
+it is cut where the footer says that the names of the objects rise from row group to row group, and an object on both sides of a
+cut is read with the piece that it begins in. Names and types are checked in the files' footers, before any row is read.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,12 @@ from badac.data.arrow_tables import ArrowColumns, is_plain
 from badac.data.files import TableFileError, kind_of, needs
 from badac.data.reading import error_columns
 from badac.data.whole_numbers import arrow_frame
-from badac.job.batches import batches
+from badac.job.batches import about_file, name_column, objects_in, read_rows
 from badac.partition import BadRows, Columns, is_numeric, why_bad
 from badac.writing import clause
 
-ROWS_PER_PIECE = 50_000
-_ROWS_PER_BATCH = 10_000
+ROWS_PER_PIECE, LONG_ROWS_PER_PIECE = 50_000, 1_000_000
+_ROWS_PER_BATCH = 20_480  # as in one process (`badac.job.batches`)
 _NAMED = 5
 
 
@@ -42,6 +44,8 @@ class Piece:
     first : int
         Rows in the pieces before.
     n_rows : int
+    not_here, to_its_end : str or int, optional
+        Of a long table: the object that the piece before has read to its end, and the one that goes on in the next row group.
     """
 
     number: int
@@ -49,6 +53,8 @@ class Piece:
     groups: tuple[int, ...]
     first: int
     n_rows: int
+    not_here: str | int | None = None
+    to_its_end: str | int | None = None
 
     def __str__(self) -> str:
         cut = f", row groups {self.groups[0]} to {self.groups[-1]}" if self.groups else ""
@@ -57,7 +63,7 @@ class Piece:
     def batches(self, layout: Layout, n_rows: int | None = None) -> Iterator[tuple[Any, Catalogue]]:
         """Yield the rows as a frame (None for a long table, or where all cells were usable) and the objects in them."""
         if layout.form == "long":
-            for found in batches(self.path, layout, n_rows):
+            for found in objects_in(self._long_rows(layout, n_rows), self.path, layout):
                 yield None, found
             return
         parquet = needs("pyarrow.parquet", f"Reading {self.path}")
@@ -79,8 +85,20 @@ class Piece:
                 if len(frame):
                     yield frame, _numbered(layout.read(frame), frame.index)
 
+    def _long_rows(self, layout: Layout, n_rows: int | None) -> Iterator[Any]:
+        """The rows of the objects that begin in this piece."""
+        for frame in read_rows(self.path, layout, n_rows, self.groups or None):
+            yield frame if self.not_here is None else frame[_names(frame, layout) != self.not_here]
+        if self.to_its_end is not None:
+            for frame in read_rows(self.path, layout, n_rows, [self.groups[-1] + 1]):
+                yield frame[_names(frame, layout) == self.to_its_end]
 
-def pieces(path: str | os.PathLike[str], layout: Layout, n_rows: int = ROWS_PER_PIECE) -> list[Piece]:
+
+def _names(frame: Any, layout: Layout) -> Any:
+    return frame[name_column([str(name) for name in frame.columns], layout)]
+
+
+def pieces(path: str | os.PathLike[str], layout: Layout, n_rows: int | None = None) -> list[Piece]:
     """List the pieces of a Parquet file, or of all in a folder, and check their columns.
 
     Parameters
@@ -88,9 +106,10 @@ def pieces(path: str | os.PathLike[str], layout: Layout, n_rows: int = ROWS_PER_
     path : path
     layout : Layout
         Of the training.
-    n_rows : int
-        Rows of a piece of a wide table, as far as the row groups allow.
+    n_rows : int, optional
+        Rows of a piece, as far as the row groups allow.
     """
+    n_rows = n_rows or (LONG_ROWS_PER_PIECE if layout.form == "long" else ROWS_PER_PIECE)
     parquet = needs("pyarrow.parquet", f"Reading {path}")
     out: list[Piece] = []
     first = 0
@@ -103,8 +122,11 @@ def pieces(path: str | os.PathLike[str], layout: Layout, n_rows: int = ROWS_PER_
                 f"{name} cannot be read as parquet: {clause(error)}. Is it whole?"
             ) from error
         _check_columns(head, layout, Path(name).name)
-        for groups, rows in _cut(footer, layout, n_rows):
-            out.append(Piece(len(out), str(name), groups, first, rows))
+        with about_file(Path(name).name):
+            ends = _ends(footer, head, layout) if layout.form == "long" else {}
+        for groups, rows in _cut(footer, layout, n_rows, ends):
+            before, after = ends.get(groups[0] - 1), ends.get(groups[-1])
+            out.append(Piece(len(out), str(name), groups, first, rows, before, after))
             first += rows
     if not first:
         raise TableFileError(f"{path} holds no rows.")
@@ -177,17 +199,43 @@ def _check_columns(head: Any, layout: Layout, source: str) -> None:
             )
 
 
-def _cut(footer: Any, layout: Layout, n_rows: int) -> list[tuple[tuple[int, ...], int]]:
-    """Row groups in portions of about `n_rows` rows, with the number of rows."""
-    if layout.form == "long":
-        return [((), int(footer.num_rows))]
+def _ends(footer: Any, head: Any, layout: Layout) -> dict[int, str | int | None]:
+    """Return after which row groups a long table may be cut, with the object that stands on both sides (None: there is none).
+
+    Only where each group's names are beyond those of all before it, as the footer has their least and largest; and never within
+    an object that fills a whole group.
+    """
+    names = [str(name) for name in head.columns]
+    place = names.index(name_column(names, layout))
+    columns = [footer.row_group(number).column(place) for number in range(footer.num_row_groups)]
+    if footer.schema.column(place).path != names[place] or not all(
+        column.is_stats_set and column.statistics.has_min_max for column in columns
+    ):
+        return {}
+    ranges = [(column.statistics.min, column.statistics.max) for column in columns]
+    if not all(isinstance(name, str | int) for name in ranges[0]):
+        return {}
+    if any(here[1] > after[0] for here, after in pairwise(ranges)):
+        return {}
+    out: dict[int, str | int | None] = {}
+    for number, (here, after) in enumerate(pairwise(ranges)):
+        shared = here[1] == after[0]
+        if not shared or after[0] < after[1]:
+            out[number] = here[1] if shared else None
+    return out
+
+
+def _cut(
+    footer: Any, layout: Layout, n_rows: int, ends: Mapping[int, object]
+) -> list[tuple[tuple[int, ...], int]]:
+    """Row groups in portions of about `n_rows` rows, with the number of rows; a long table only after the groups in `ends`."""
     out: list[tuple[tuple[int, ...], int]] = []
     waiting: list[int] = []
     rows = 0
     for number in range(footer.num_row_groups):
         waiting.append(number)
         rows += int(footer.row_group(number).num_rows)
-        if rows >= n_rows:
+        if rows >= n_rows and (layout.form != "long" or number in ends):
             out.append((tuple(waiting), rows))
             waiting, rows = [], 0
     if rows:

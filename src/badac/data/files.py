@@ -156,7 +156,12 @@ def _refuse_twice(names: Sequence[Any], path: str | os.PathLike[str]) -> None:
 
 
 def read_batches(
-    path: str | os.PathLike[str], n_rows: int, text: Sequence[str] = (), *, plain: bool = False
+    path: str | os.PathLike[str],
+    n_rows: int,
+    text: Sequence[str] = (),
+    *,
+    plain: bool = False,
+    row_groups: Sequence[int] | None = None,
 ) -> Iterator[Any]:
     """Yield DataFrames of at most `n_rows` rows, without holding more than one of a CSV or Parquet file in memory.
 
@@ -171,6 +176,8 @@ def read_batches(
     plain : bool
         Whether columns of numbers and text may come without pandas (`badac.data.arrow_tables.ArrowColumns`), where a Parquet
         file has no others.
+    row_groups : sequence of int, optional
+        Only these, of a Parquet file.
     """
     kind = kind_of(path)
     _check_there(path)
@@ -182,8 +189,9 @@ def read_batches(
             _refuse_twice(file.schema_arrow.names, path)
             units = _parquet_units(file.schema_arrow)
             direct = plain and is_plain(file.schema_arrow)
-            first = 0
-            for batch in file.iter_batches(batch_size=n_rows, use_threads=False):
+            before = range(row_groups[0]) if row_groups else ()
+            first = sum(file.metadata.row_group(number).num_rows for number in before)
+            for batch in file.iter_batches(batch_size=n_rows, row_groups=row_groups, use_threads=False):
                 # Where `plain`, columns; else, or where cells are empty, a DataFrame.
                 frame = ArrowColumns.of(batch) if direct else arrow_frame(batch)
                 frame.attrs.update(units=units, first_row=first)

@@ -16,7 +16,7 @@ import numpy as np
 
 from badac.data.losses import some
 from badac.data.measurements import Measurements
-from badac.data.validation import FloatArray
+from badac.data.validation import FloatArray, any_nan
 
 MOST_COLUMNS = 30.0
 """Factor in size and spread of most columns: half way, in decades, to the 1000 of a unit's prefix."""
@@ -61,11 +61,13 @@ class ScaleSummary:
                 else np.broadcast_to(objects.band, objects.shape)
             )
             k = max(len(names), int(band[seen].max(initial=0)) + 1)
-            columns = [objects.values[seen & (band == number)] for number in range(k)]
+            found = np.array([_scales(objects.values[seen & (band == number)]) for number in range(k)])
+        elif objects.values.size and not any_nan(objects.values):
+            found = np.stack(_scales(objects.values), axis=1)
         else:
-            columns = [column[~np.isnan(column)] for column in objects.values.T]
-        found = np.array([_scales(column) for column in columns]).reshape(-1, 2)
-        called = [*names[: len(columns)], *(f"point {number}" for number in range(len(names), len(columns)))]
+            found = np.array([_scales(column[~np.isnan(column)]) for column in objects.values.T])
+        found, k = found.reshape(-1, 2), len(found)
+        called = [*names[:k], *(f"point {number}" for number in range(len(names), k))]
         return cls(tuple(str(name) for name in called), found[:, 0], found[:, 1])
 
     def as_dict(self) -> dict[str, Any]:
@@ -116,8 +118,9 @@ def _sentence(logarithms: FloatArray, names: Sequence[str], of: int) -> str:
     return f"values are about {times} times the training's {which}: are they in the same units?"
 
 
-def _scales(column: FloatArray) -> tuple[float, float]:
+def _scales(column: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Size and spread of a column (n,), or of each of several (n, m)."""
     if not column.size:
-        return np.nan, np.nan
-    low, high = np.quantile(column, [0.25, 0.75])
-    return float(np.median(np.abs(column))), float(high - low)
+        return np.array(np.nan), np.array(np.nan)
+    low, high = np.quantile(column, [0.25, 0.75], axis=0)
+    return np.asarray(np.median(np.abs(column), axis=0)), np.asarray(high - low)

@@ -6,9 +6,11 @@ needs of an object is a handful of numbers; the objects themselves are not kept,
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -28,7 +30,7 @@ from badac.job.batches import batches
 from badac.job.found import SHOWN, Found
 from badac.job.record import layout_of
 from badac.ranking import Ranking, strangest_first
-from badac.threads import ahead, n_threads
+from badac.threads import ahead, in_order, n_threads, one_thread_in_blas
 from badac.verdicts import WITH_PVALUES, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
@@ -126,6 +128,32 @@ def score_batch(model: BADACClassifier, batch: Catalogue) -> Verdicts:
     return named.carrying(batch.carried)
 
 
+def score_batches(
+    model: BADACClassifier, read: Iterable[Catalogue], heard: Callable[[Catalogue], None]
+) -> Iterator[tuple[Catalogue, Verdicts]]:
+    """Yield batches with their verdicts, in order: with several threads some are judged at a time, while others are read.
+
+    `heard` is told of each batch before it is judged, on the caller's thread. Batches too few to keep the threads busy are
+    judged one after the other, each with all threads. The verdicts are the same, to the last bit.
+    """
+    threads = n_threads(model.n_jobs)
+
+    def told(batch: Catalogue) -> Catalogue:
+        heard(batch)
+        return batch
+
+    rest = map(told, ahead(read) if threads > 1 else read)
+    few = list(islice(rest, 2 * threads)) if threads > 1 else []
+    if len(few) < 2 * threads:
+        yield from ((batch, score_batch(model, batch)) for batch in chain(few, rest))
+        return
+    model.prepare_pvalues()
+    alone = copy.copy(model)
+    alone.n_jobs = None
+    with one_thread_in_blas():
+        yield from in_order(lambda batch: (batch, score_batch(alone, batch)), chain(few, rest), threads)
+
+
 def explained_already(names: npt.NDArray[Any], without: frozenset[str]) -> npt.NDArray[np.bool_]:
     """Return (n,): whether the object of a name is one that somebody has explained."""
     if not without:
@@ -160,8 +188,10 @@ def refuse_unmeasured(source: str, n: int, n_measured: int, notes: Iterable[str]
         )
 
 
-def merge(parts: Sequence[Verdicts]) -> Ranking:
+def merge(parts: list[Verdicts]) -> Ranking:
     """Put the verdicts of all batches together, strangest first; ties keep the order of the file.
+
+    The list is empty afterwards: of millions of objects there is never a second copy of the whole table.
 
     Examples
     --------
@@ -178,7 +208,7 @@ def merge(parts: Sequence[Verdicts]) -> Ranking:
     np.int64(4)
     """
     order = strangest_first(np.concatenate([part.score for part in parts]))
-    return Ranking(Verdicts.together(parts, order), order)
+    return Ranking(Verdicts.together((parts.pop(0) for _ in range(len(parts))), order), order)
 
 
 def strangest(
@@ -251,13 +281,14 @@ def rank_file(
     recognised = ""
     notes: dict[str, None] = {}
     away: list[str] = []
-    read = batches(path, layout, options.n_rows)
-    for batch in ahead(read) if n_threads(model.n_jobs) > 1 else read:
+
+    def heard(batch: Catalogue) -> None:
         for note in str(batch.losses).splitlines():
             if note not in notes and note != "nothing left out":
                 notes[note] = None
                 say(note)
-        verdict = score_batch(model, batch)
+
+    for batch, verdict in score_batches(model, batches(path, layout, options.n_rows), heard):
         some_kept = strangest(some_kept, batch, -turn_of(np.arange(n, n + len(batch))), MOST)
         n += len(batch)
         n_measured += int(batch.objects.observed.any(axis=1).sum())
@@ -275,8 +306,8 @@ def rank_file(
     for note in said_of_out_of_reach(away, model):
         notes[note] = None
         say(note)
-    ranking, several = merge(parts), len(parts) > 1
-    del parts
+    several = len(parts) > 1
+    ranking = merge(parts)
     if several and (again := more_than_once(ranking.ids)) and again not in notes:
         notes[again] = None
         say(again)
