@@ -174,7 +174,9 @@ def test_labels_apart_match_names_of_any_type(stars: Any, tmp_path: Path) -> Non
     assert found.ids.tolist() == ["a", "c"] and found.label is not None and found.label.tolist() == ["M", "K"]
     again = pandas.concat([kinds, kinds])
     assert len(from_table(stars, labels=again, columns={"label": "spectral"})) == 2
-    with pytest.raises(ValueError, match="none for the label. Columns: name, spectral"):
+    with pytest.raises(
+        ValueError, match="none for the label. Say which it is.*--label NAME.* Columns: name, spectral"
+    ):
         from_table(stars, labels=kinds)
     with pytest.raises(ValueError, match="no object is in both tables"):
         from_table(stars, labels=kinds.assign(name=["x", "y"]), columns={"label": "spectral"})

@@ -123,7 +123,9 @@ class Pairing:
             f"{which} {looks}, but no value was found for {'it' if len(self.stray) == 1 else 'them'}. Say which "
             f"with pair=[{hint!r}] (badac.data.from_table(table, pair=...), --pair; stars stand for what the names share: "
             "'mag_*=err_*'), say that it is none with "
-            f"pair=['={first}'], or drop it. Columns: {some(self.names)}."
+            f"pair=['={first}'], or drop it. If the table has one row per measurement, say which column is what: "
+            f"columns={{'object': ..., 'time': ..., 'value': ..., 'error': {first!r}}} (--column object=..., and so on). "
+            f"Columns: {some(self.names)}."
         )
 
 

@@ -152,7 +152,9 @@ def _with_table(catalogue: Catalogue, labels: Any, of_label: str | None, of_obje
     if absent:
         raise ValueError(
             "the table of labels needs a column for the object and one for the label: there is none for the "
-            f"{' and the '.join(absent)}. Columns: {some(names)}."
+            f"{' and the '.join(absent)}. Say which it is: columns={{{', '.join(f'{role!r}: ...' for role in absent)}}} "
+            f"({', '.join('--label NAME' if role == 'label' else '--column object=NAME' for role in absent)}). "
+            f"Columns: {some(names)}."
         )
     known = np.asarray(other[wanted["label"]].notna())
     carried = {

@@ -78,7 +78,8 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
             return Gaussian()
         raise ValueError(
             f"{noise!r} leaves parameters open that are learned point by point, and these objects have points of their own "
-            "(`at` per object). Give the parameters, or put the curves on one grid."
+            "(`at` per object). Use noise='gaussian', or put the curves on one grid. With its parameters given it is taken by "
+            "classes given by a formula (Parametric) alone."
         )
     if not training.has_errors or training.covariance is not None:
         # Nothing to compare the scatter with, or errors that are described already.
