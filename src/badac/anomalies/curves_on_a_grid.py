@@ -129,7 +129,7 @@ def curve_on_class(
     """Return (n,): log P(d | class plus a random curve), the curve integrated out of the latent likelihood first."""
     # Points that are taken for bad ones under the class stay so, as for shapes: the Bayes factor compares like with like.
     variance = mean_variance(under.weighed[0])[:, None]
-    packed = under.gaussian[0].covariance is not None
+    packed = under.correlated
     terms = []
     for family in families:
         reduced = _parts(under.through(family.columns)) if packed else family.reduce(under.weighed)
@@ -137,7 +137,7 @@ def curve_on_class(
             sizes = tuple(amplitude * np.sqrt(variance * power) for power in family.powers)
             for left in family.without(reduced, sizes, packed=packed, n_threads=under.n_threads):
                 terms.append(under.summary.log_evidence(left, n_threads=under.n_threads))
-    return log_mean_exp(terms) + under.gaussian[1]
+    return log_mean_exp(terms) + under.log_constant
 
 
 def widened_class(under: ObjectsUnderClass, amplitudes: tuple[float, ...]) -> FloatArray:

@@ -42,7 +42,7 @@ def log_bayes_factor_of_any(under: ObjectsUnderClass, shapes: FloatArray, added:
     top, log_share = responsible(under, added.components)
     squared = added.signal_to_noise**2
     shrink = squared / (1.0 + squared)
-    if under.gaussian[0].covariance is None:
+    if not under.correlated:
         mean = bump_average(filtering(under, top), shapes, shrink, n_threads=under.n_threads)
     else:
         mean = log_mean_exp_squares(_ratios_of_correlated(under, top, shapes), shrink)
@@ -59,7 +59,7 @@ def ratios(under: ObjectsUnderClass, shapes: FloatArray) -> FloatArray:
         NaN for a shape that the object cannot show: at missing points, or one that the class itself explains.
     """
     top, _ = responsible(under, 1)
-    if under.gaussian[0].covariance is None:
+    if not under.correlated:
         return bump_ratios(filtering(under, top), shapes, n_threads=under.n_threads)[:, 0]
     return _ratios_of_correlated(under, top, shapes)[:, 0]
 
