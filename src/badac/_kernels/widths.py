@@ -146,9 +146,11 @@ def responsibilities(
 ) -> FloatArray:
     """Return (n, m, S): share of each width in each point, given its squared residual (n, m); 0 where missing."""
     observed = np.isfinite(sigma)
-    variance = psi[:, None] + (np.where(observed, sigma, 1.0)[..., None] * scale) ** 2
-    parts = log_share - 0.5 * (np.log(variance) + squared[..., None] / variance)
-    parts -= parts.max(axis=-1, keepdims=True)
+    # Widths first, so that the sums over them are sums of whole arrays.
+    variance = psi + (scale[:, None, None] * np.where(observed, sigma, 1.0)) ** 2
+    parts = log_share[:, None, None] - 0.5 * (np.log(variance) + squared / variance)
+    parts -= parts.max(axis=0)
     np.exp(parts, out=parts)
-    parts /= parts.sum(axis=-1, keepdims=True)
-    return np.asarray(parts * observed[..., None])
+    parts /= parts.sum(axis=0)
+    parts *= observed
+    return np.moveaxis(parts, 0, -1)
