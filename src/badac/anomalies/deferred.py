@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from badac._kernels.spare_threads import sparing
 from badac.anomalies.model import AnomalyModel, Known
 from badac.progress import stage
+from badac.threads import lending
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,8 @@ class Deferred:
     @cached_property
     def learned(self) -> AnomalyModel:
         """The fitted anomaly model."""
-        with sparing(self.n_threads), stage("Learning what an anomaly would look like"):
+        points = self.known.training.n_points
+        with lending(self.n_threads, points), stage("Learning what an anomaly would look like"):
             return self.anomaly.fit(self.known, deepcopy(self.rng))
 
     def __reduce__(self) -> tuple[Any, ...]:

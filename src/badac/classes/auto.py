@@ -49,7 +49,7 @@ from badac.training import TrainingScales
 # learned from; and members that may have covariances of their own.
 _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
-_FOR_A_TEMPLATE = 2000
+_FOR_A_TEMPLATE = 1000
 _OWN_COVARIANCES = 100
 # Members for each column that a mixture of full rank needs to be worth trying.
 _PER_COLUMN = 5
@@ -181,7 +181,7 @@ def some_members(members: Measurements, rng: np.random.Generator) -> IntArray:
 def left_out_of_template(
     members: Measurements, compared: IntArray, noise: Noise, rng: np.random.Generator, scales: TrainingScales
 ) -> FloatArray:
-    """Evidence of the compared members under the template of others, of 2,000 of them in a large class."""
+    """Evidence of the compared members under the template of others, of 1,000 of them in a large class."""
     n = members.n_objects
     used = np.arange(n)
     if n > 2 * _FOR_A_TEMPLATE:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from badac._kernels.spare_threads import sparing
 from badac.anomalies import AnomalyModel, Deviations
 from badac.anomalies.deferred import held, hold, learned_when_asked
 from badac.calibration.class_frequencies import ClassFrequencies
@@ -61,7 +60,7 @@ from badac.nuisance import Phases
 from badac.progress import spoken
 from badac.ranking import Ranking
 from badac.registry import registered
-from badac.threads import n_threads
+from badac.threads import lending, n_threads
 from badac.verdicts import STANDARD, WITH_PVALUES, Verdicts
 
 FloatArray = npt.NDArray[np.float64]
@@ -352,7 +351,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         fitted = self.fitted_
         if self.left_out_ is None and not fitted.ranks_left_out:
-            with sparing(n_threads(self.n_jobs)):
+            with lending(n_threads(self.n_jobs), self.training_.n_points):
                 self.left_out_ = leave_out(self, fitted, generator(self.random_state))
         return self
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels.spare_threads import sparing
 from badac.anomalies import AnomalyModel
 from badac.anomalies.deferred import Deferred
 from badac.calibration.agreement import Choice, agree
@@ -41,7 +40,7 @@ from badac.noise_learning import learn_noise
 from badac.nuisance import Nuisance, innermost
 from badac.posterior import class_log_prior, possible
 from badac.progress import stage
-from badac.threads import n_threads
+from badac.threads import lending, n_threads
 from badac.training import FloatArray, TrainingScales, TrainingSet
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ class Recipe:
 
         Every kernel on the way may use the threads; no number depends on how many there are.
         """
-        with sparing(self.n_threads):
+        with lending(self.n_threads, objects.n_points):
             return self._learned(objects, label, units, rng, kept or {}, stack)
 
     def _learned(

@@ -80,9 +80,10 @@ def population_variance(
     for _ in range(5):
         weight = observed / (guess + variance)
         total = np.maximum(weight.sum(axis=0), 1e-300)
-        residual = values - (weight * values).sum(axis=0) / total
-        squared = np.maximum((weight**2).sum(axis=0), 1e-300)
-        step = ((weight * residual) ** 2).sum(axis=0) - total
+        residual = values - np.einsum("ij,ij->j", weight, values) / total
+        squared = np.maximum(np.einsum("ij,ij->j", weight, weight), 1e-300)
+        residual *= weight
+        step = np.einsum("ij,ij->j", residual, residual) - total
         guess = np.maximum(guess + step / squared, least)
     return np.asarray(guess)
 
