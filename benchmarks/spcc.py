@@ -7,6 +7,8 @@
     python -m benchmarks.spcc new II --draw 0                    a class that training does not have: is it found?
     python -m benchmarks.spcc injected --draw 0                  anomalies put into curves: are they found, and where?
     python -m benchmarks.spcc sweep --draws 5 --minutes 9        all of these that have no result yet, the most telling first
+    python -m benchmarks.spcc six-bands                          time to learn from 400 objects in six bands
+    python -m benchmarks.spcc files --objects 100000             `badac rank` of a long Parquet file: time, and memory by size
     python -m benchmarks.spcc speed                              where the time of an object goes, beside its arithmetic
     python -m benchmarks.spcc write                              the tables of docs/light_curves.md, from all that was measured
 
@@ -21,6 +23,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -275,6 +281,126 @@ def speed(draw: int) -> list[dict[str, Any]]:
     return [row]
 
 
+def six_bands(draw: int, n: int = 400) -> list[dict[str, Any]]:
+    """CPU seconds to learn from objects as PLAsTiCC has them: six bands, 60 to 120 points in a year, four classes, redshift."""
+    rng = np.random.default_rng(1000 + draw)
+    kind, count = np.arange(n) % 4, rng.integers(60, 120, n)
+    rows = []
+    for number in range(n):
+        time_of = np.sort(rng.uniform(0.0, 365.0, count[number]))
+        band = rng.integers(0, 6, count[number])
+        phase = (time_of - 150.0) / (10.0 + 15.0 * kind[number])
+        flux = np.where(phase < 0, np.exp(-0.5 * phase**2), np.exp(-np.abs(phase) / (1.5 + 0.2 * band)))
+        flux *= rng.lognormal(4.0, 0.5) * (1.0 + 0.1 * (kind[number] - 1.5) * (band - 2.5))
+        error = rng.uniform(3.0, 8.0, count[number])
+        seen = flux + error * rng.standard_normal(count[number])
+        rows.append(
+            pd.DataFrame(
+                {"object_id": number, "mjd": time_of, "passband": band, "flux": seen, "flux_err": error}
+            )
+        )
+    redshift = pd.DataFrame({"object_id": np.arange(n), "redshift": rng.uniform(0.1, 0.8, n)})
+    found = from_table(pd.concat(rows), objects=redshift, columns=["redshift"])
+    order = rng.permutation(n)[: n // 2]
+    begin = time.process_time()
+    model = BADACClassifier(random_state=0).fit(align_at_peak(found.objects), kind)
+    row = {"split": "six bands", "draw": draw, "redshift": True, "n_train": n, "model": "badac"}
+    row["fit_seconds"] = time.process_time() - begin
+    begin = time.process_time()
+    model.rank(align_at_peak(found.objects[order]))
+    row["rank_microseconds"] = 1e6 * (time.process_time() - begin) / len(order)
+    print(row, flush=True)
+    return [row]
+
+
+def files(n: int, workers: int, draw: int = 0) -> list[dict[str, Any]]:
+    """CPU seconds and peak memory of `badac rank` on long Parquet files of n objects and of a tenth of them."""
+    points, table = pd.read_parquet(DATA / "light_curves.parquet"), pd.read_parquet(DATA / "objects.parquet")
+    order = np.random.default_rng(1000 + draw).permutation(len(table))
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        known = table.iloc[order[:N_TRAIN]]
+        points[points.object_id.isin(known.object_id)].to_parquet(f"{folder}/known.parquet", index=False)
+        known[["object_id", "label"]].to_parquet(f"{folder}/labels.parquet", index=False)
+        command = [
+            "fit",
+            f"{folder}/known.parquet",
+            "--labels",
+            f"{folder}/labels.parquet",
+            "--align",
+            "peak",
+        ]
+        _badac([*command, "--folds", "0", "-o", f"{folder}/model.badac"])
+        for count in (n // 10, n):
+            tiled(points, count, f"{folder}/new.parquet")
+            wall, cpu, memory = _badac(
+                [
+                    "rank",
+                    f"{folder}/model.badac",
+                    f"{folder}/new.parquet",
+                    "--workers",
+                    str(workers),
+                    "-o",
+                    f"{folder}/{count}",
+                ]
+            )
+            row = {
+                "split": f"files {count}",
+                "draw": draw,
+                "redshift": False,
+                "n_train": N_TRAIN,
+                "model": "badac",
+            }
+            rows.append({**row, "workers": workers, "wall": wall, "cpu": cpu, "megabytes": memory})
+            print(rows[-1], flush=True)
+    return rows
+
+
+def tiled(points: pd.DataFrame, count: int, path: str) -> None:
+    """Write a long Parquet file of so many objects: the survey's, again and again under other names and with noise added."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng, written, writer = np.random.default_rng(0), 0, None
+    names = points.object_id.unique()
+    code = points.object_id.map({name: number for number, name in enumerate(names)}).to_numpy()
+    while written < count:
+        part = points[code < count - written].copy()
+        part["object_id"] = code[code < count - written] + written
+        part["flux"] += 0.1 * part.flux_err * rng.standard_normal(len(part))
+        piece = pa.Table.from_pandas(part, preserve_index=False)
+        writer = pq.ParquetWriter(path, piece.schema) if writer is None else writer
+        writer.write_table(piece)
+        written += len(names)
+    assert writer is not None
+    writer.close()
+
+
+def _badac(arguments: list[str]) -> tuple[float, float, float]:
+    """Run the command; wall and CPU seconds, and megabytes of the largest process."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    subprocess.run(
+        [str(Path(sys.executable).with_name("badac")), *arguments], check=True, stdout=subprocess.DEVNULL
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.monotonic() - begin, cpu, after.ru_maxrss / 1024.0
+
+
+def table_of_files(rows: list[dict[str, Any]]) -> str:
+    """`badac rank` by number of objects."""
+    found = [row for row in rows if row["split"].startswith("files")]
+    if not found:
+        return "Not measured yet."
+    lines = ["| objects | workers | wall, s | CPU, s | largest process, MB |", "|---|---|---|---|---|"]
+    for row in sorted(found, key=lambda row: int(row["split"].split()[1])):
+        count = int(row["split"].split()[1])
+        lines.append(
+            f"| {count:,} | {row['workers']} | {row['wall']:.0f} | {row['cpu']:.0f} | {row['megabytes']:.0f} |"
+        )
+    return "\n".join(lines)
+
+
 def table_of_speed(rows: list[dict[str, Any]]) -> str:
     """Where the time goes."""
     found = [row for row in rows if row["split"] == "speed"]
@@ -382,7 +508,9 @@ def table_of_anomalies(rows: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["measure", "new", "injected", "speed", "sweep", "write"])
+    parser.add_argument(
+        "what", choices=["measure", "new", "injected", "six-bands", "files", "speed", "sweep", "write"]
+    )
     parser.add_argument(
         "which", nargs="?", default="random", help="random or spectroscopic; of `new`, the class"
     )
@@ -390,6 +518,8 @@ def main() -> None:
     parser.add_argument("--n-train", type=int, default=N_TRAIN)
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--minutes", type=float, default=9.0)
+    parser.add_argument("--objects", type=int, default=100_000)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--redshift", action="store_true")
     parser.add_argument("--only-badac", action="store_true")
     said = parser.parse_args()
@@ -401,10 +531,15 @@ def main() -> None:
                 "spcc": table(rows),
                 "spcc anomalies": table_of_anomalies(rows),
                 "spcc speed": table_of_speed(rows),
+                "spcc files": table_of_files(rows),
             },
         )
     elif said.what == "speed":
         keep(speed(said.draw))
+    elif said.what == "six-bands":
+        keep(six_bands(said.draw))
+    elif said.what == "files":
+        keep(files(said.objects, said.workers))
     elif said.what == "sweep":
         sweep(said.draws, said.minutes)
     elif said.what == "new":
