@@ -21,7 +21,7 @@ from badac.training import FloatArray
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MEMBERS_PER_COMPONENT = 8  # fewer do not tell a covariance
-_FOLDS, _FEW_FOLDS, _FEW = 5, 3, 300  # five for small classes, where a fifth less is felt; three above
+_FOLDS, _FEW_FOLDS, _FEW = 5, 3, 150  # five for small classes, where a fifth less is felt; three above
 _MEMBERS_TO_CHOOSE_WITH = 2400  # by cost
 # Members' worth of the average covariance in each component: by the held-out evidence of shapes in 2 to 5 columns
 # (benchmarks/default.py, seeds from 100 on).
