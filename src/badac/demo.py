@@ -115,7 +115,7 @@ class DemoOptions:
 
 def run(
     folder: Path,
-    options: DemoOptions = DemoOptions(),  # noqa: B008
+    options: DemoOptions = DemoOptions(),
     *,
     overwrite: bool = False,
     step: Step = lambda words: nullcontext(),

@@ -63,7 +63,7 @@ def judge_light_curves(
     model: BADACClassifier,
     *,
     bands: Sequence[str] | None = None,
-    columns: NestedColumns = NestedColumns(),  # noqa: B008
+    columns: NestedColumns = NestedColumns(),
     unknown_band: str = "raise",
     pvalues: bool = False,
 ) -> Any:

@@ -147,7 +147,7 @@ def rank_files(
     path: str | os.PathLike[str],
     folder: str | os.PathLike[str],
     client: Any,
-    options: RankOptions = RankOptions(),  # noqa: B008
+    options: RankOptions = RankOptions(),
     *,
     done: Callable[[int], None] = lambda n: None,
 ) -> Found:

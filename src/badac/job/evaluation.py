@@ -171,7 +171,7 @@ def by_cross_validation(training: Training, settings: Settings, *, n_jobs: int |
 def on_labelled(
     model: BADACClassifier,
     path: str | os.PathLike[str],
-    options: TableOptions = TableOptions(),  # noqa: B008
+    options: TableOptions = TableOptions(),
     *,
     done: Callable[[int], None] = lambda n: None,
     say: Callable[[str], None] = lambda words: None,

@@ -77,7 +77,7 @@ class Settings:
 
 def learn(
     training: Training,
-    settings: Settings = Settings(),  # noqa: B008
+    settings: Settings = Settings(),
     *,
     n_jobs: int | None = None,
     step: Step = lambda words: nullcontext(),

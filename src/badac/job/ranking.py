@@ -235,7 +235,7 @@ def strangest(
 def rank_file(
     model: BADACClassifier,
     path: str | os.PathLike[str],
-    options: RankOptions = RankOptions(),  # noqa: B008
+    options: RankOptions = RankOptions(),
     *,
     done: Callable[[int], None] = lambda n: None,
     say: Callable[[str], None] = lambda words: None,

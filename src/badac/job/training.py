@@ -99,7 +99,7 @@ class Training:
         return notes
 
 
-def read_training(path: str | os.PathLike[str], options: TableOptions = TableOptions()) -> Training:  # noqa: B008
+def read_training(path: str | os.PathLike[str], options: TableOptions = TableOptions()) -> Training:
     """Read the labelled table.
 
     Parameters

@@ -37,7 +37,7 @@ class NoisyDigits:
     truth: FloatArray = field(repr=False)
 
 
-def noisy_digits(level: Uniform = Uniform(0.5, 6.0), *, rng: np.random.Generator) -> NoisyDigits:  # noqa: B008
+def noisy_digits(level: Uniform = Uniform(0.5, 6.0), *, rng: np.random.Generator) -> NoisyDigits:
     """Scikit-learn's digits with noise of a known level added to each image.
 
     Parameters

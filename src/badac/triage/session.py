@@ -81,7 +81,7 @@ class Session:
         path: str | os.PathLike[str] | None = None,
         ids: Sequence[Any] | None = None,
         *,
-        options: TriageOptions = TriageOptions(),  # noqa: B008
+        options: TriageOptions = TriageOptions(),
     ) -> None:
         if path is not None and os.path.exists(path) and os.path.getsize(path):
             raise ValueError(
@@ -98,7 +98,7 @@ class Session:
         objects: Any,
         ids: Sequence[Any] | None = None,
         *,
-        options: TriageOptions = TriageOptions(),  # noqa: B008
+        options: TriageOptions = TriageOptions(),
         other_model: bool = False,
     ) -> Self:
         """Go on with the session in a file.
