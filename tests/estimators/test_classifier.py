@@ -28,9 +28,10 @@ def test_everything_agrees_with_everything() -> None:
     np.testing.assert_array_equal(model.predict(X), np.array(["bright", "dim"])[proba.argmax(axis=1)])
     np.testing.assert_allclose(model.score_samples(X), np.log(np.exp(joint).sum(axis=1)), rtol=1e-9)
     score = model.anomaly_score(X)
-    # No surer than the odds, nor than left-out members allow, in the same order (`badac.calibration.caution`).
+    # In the same order, and no surer than one over the share of known objects as strange (`badac.calibration.caution`).
     strange = model.anomaly_proba(X)
-    assert (strange <= 1 / (1 + np.exp(-score)) + 1e-12).all()
+    share = model.fitted_.left_out.raw_pool.pvalue(score - np.log(0.01 / 0.99))  # type: ignore[union-attr]
+    assert (strange / (1 - strange) <= 0.01 / 0.99 / share * (1 + 1e-9)).all()
     assert (np.diff(strange[np.argsort(score)]) >= -1e-12).all()
     ranking = model.rank(X)
     assert (np.diff(ranking.score) <= 0).all()

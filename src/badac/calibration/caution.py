@@ -29,8 +29,8 @@ from badac.calibration.two_groups import falling_density
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_CAUTION = 1e6
-# The first step of the density reaches down to p = 0: its height is taken for that of p-values a tenth of its end.
-_FIRST_STEP = 1e-2
+# The first step of the density reaches down to p = 0: its height is taken for that of p-values up to a tenth of its end.
+_FIRST_STEP = 0.1
 
 
 def believed_log_bayes_factor(
@@ -38,17 +38,25 @@ def believed_log_bayes_factor(
 ) -> FloatArray:
     """Return (n,): log Bayes factors (n,) as far as they can be believed; `share` (n,) of the raw pool is as strange."""
     if left_out.drawn.size:
-        return np.asarray(np.interp(np.log(share), *drawn_log_ratio(left_out)))
+        at, log_ratio = drawn_log_ratio(left_out)
+        beyond = np.maximum(at[0] - np.log(share), 0.0)
+        return np.asarray(np.interp(np.log(share), at, log_ratio) + beyond)
     return _believed(log_bayes_factor, share, caution(left_out))
 
 
 @lru_cache(maxsize=8)
 def drawn_log_ratio(left_out: LeftOut) -> tuple[FloatArray, FloatArray]:
-    """Return log p-values (q,), rising, and the log of the density of drawn anomalies over that of known objects there."""
-    ends, height = falling_density(left_out.raw_pool.pvalue(left_out.drawn))
-    starts = np.concatenate([[_FIRST_STEP * ends[0]], ends[:-1]])
+    """Return log p-values (q,), rising, and the log of the density of drawn anomalies over that of known objects there.
+
+    It begins with the strangest that was drawn: beyond, it is taken to grow as one over the p-value, the most that it may.
+    """
+    pvalue = left_out.raw_pool.pvalue(left_out.drawn)
+    ends, height = falling_density(pvalue)
     # The middle of each step: between two of them the density goes on falling.
-    return 0.5 * (np.log(np.maximum(starts, 1e-300)) + np.log(ends)), np.log(height)
+    log_ends = np.log(ends)
+    middles = 0.5 * (log_ends + np.concatenate([[log_ends[0] + 2.0 * np.log(_FIRST_STEP)], log_ends[:-1]]))
+    strangest = min(float(np.log(pvalue.min())), float(middles[0]))
+    return np.concatenate([[strangest], middles]), np.log(np.concatenate([height[:1], height]))
 
 
 @lru_cache(maxsize=8)
