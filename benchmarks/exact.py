@@ -6,7 +6,7 @@ LOF fits all training curves and scores all test objects; badac fits both classe
 objects under both, which is the same number of pairs. Seconds are CPU seconds of the process, so that a busy machine does
 not decide; the speed-up by threads is by the clock.
 
-Run: python -m benchmarks.exact [--size 15000] [--json]
+Run: python -m benchmarks.exact [--size 15000] [--json] [--write-docs]
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from badac._kernels import compiled
 from badac._kernels.arguments import Pairs
 from badac.classes import Instances
 from badac.noise import Gaussian
+from reproduction.marked import write_into
 
 POINTS = 100
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -192,6 +194,7 @@ def main() -> None:
     )
     parser.add_argument("--no-memory", action="store_true", help="leave out the memory measurements")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--write-docs", action="store_true", help="write the table of docs/scale.md")
     options = parser.parse_args()
 
     with threadpool_limits(1):
@@ -210,13 +213,13 @@ def main() -> None:
     }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "exact.json").write_text(json.dumps(result, indent=1))
+    about = f"{options.size:,} training curves, {options.size:,} new objects, {POINTS} points; {result['instruction_set']}."
+    if options.write_docs:
+        write_into(PAGE, {"exact": f"{about}\n\n{table(rows)}"})
     if options.json:
         print(json.dumps(result, indent=1))
         return
-    print(
-        f"{options.size} training curves, {options.size} test objects, {POINTS} points; {result['instruction_set']}\n"
-    )
-    print(table(rows))
+    print(f"{about}\n\n{table(rows)}")
     if memory:
         print("\n| objects x curves x points | MB above the inputs |\n|---|---|")
         print("\n".join(f"| {what} | {size:.0f} |" for what, size in memory.items()))
