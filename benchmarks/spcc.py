@@ -102,6 +102,14 @@ def bins_around_peak() -> Grid:
     return Grid(np.linspace(-50.0, 100.0, 11), 4, np.ones(40, dtype=np.bool_))
 
 
+def calibration_error(proba: np.ndarray, right: np.ndarray) -> float:
+    """Mean difference of the largest probability and the share that is right, in ten bins of the former."""
+    sure = proba.max(axis=1)
+    place = np.minimum((10 * sure).astype(int), 9)
+    off = [abs(sure[place == cell].mean() - right[place == cell].mean()) for cell in np.unique(place)]
+    return float(np.average(off, weights=np.unique(place, return_counts=True)[1]))
+
+
 def measure(
     split: str, draw: int, redshift: bool, n_train: int = N_TRAIN, only_badac: bool = False
 ) -> list[dict[str, Any]]:
@@ -124,6 +132,7 @@ def measure(
             "accuracy": float((np.asarray(classes)[proba.argmax(axis=1)] == truth).mean()),
             "log_loss": float(log_loss(truth, np.clip(proba, 1e-9, 1.0), labels=list(classes))),
             "auc": float(roc_auc_score(truth == "Ia", proba[:, ia])),
+            "ece": calibration_error(proba, np.asarray(classes)[proba.argmax(axis=1)] == truth),
             "fit_seconds": fit,
             "microseconds": 1e6 * each,
         }
@@ -153,8 +162,10 @@ def measure(
     if split != "random":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            begin = time.process_time()
             adapted = model.adapt(objects[test])
-        note("badac, adapted", model.classes_, adapted.predict_proba(objects[test]), 0.0, 0.0)
+            spent = time.process_time() - begin
+        note("badac, adapted", model.classes_, adapted.predict_proba(objects[test]), spent, 0.0)
     return rows
 
 
@@ -476,19 +487,21 @@ def with_error(values: pd.Series) -> str:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Classes told: accuracy, log-loss, AUC of Ia, and times."""
-    frame = pd.DataFrame([row for row in rows if "log_loss" in row])
+    frame = pd.DataFrame([{"ece": np.nan, **row} for row in rows if "log_loss" in row])
     lines = [
-        "| training | redshift | model | draws | accuracy | log-loss | AUC of Ia | fit, CPU s | an object, microseconds |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| training | redshift | model | draws | accuracy | log-loss | AUC of Ia | calibration error | fit, CPU s "
+        "| an object, microseconds |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     groups = frame.groupby(["split", "n_train", "redshift", "model"], sort=True)
     for (split, count, redshift, model), own in groups:
         fit = f"{own.fit_seconds.mean():.1f}" if own.fit_seconds.mean() else ""
         each = f"{own.microseconds.mean():.0f}" if own.microseconds.mean() else ""
+        off = f"{own.ece.mean():.3f}" if own.ece.notna().any() else ""
         beside = "host photo-z" if redshift else "none"
         lines.append(
             f"| {split}, {count:,} | {beside} | {model} | {len(own)} | {own.accuracy.mean():.3f} "
-            f"| {with_error(own.log_loss)} | {with_error(own.auc)} | {fit} | {each} |"
+            f"| {with_error(own.log_loss)} | {with_error(own.auc)} | {off} | {fit} | {each} |"
         )
     return "\n".join(lines)
 
