@@ -353,6 +353,9 @@ def test_files_of_format_1_load_and_say_what_they_said(tmp_path: Path, name: str
     if name in ("instances", "template", "nuisance"):
         # Top-hat and broad anomalies have a far tail since: a thousandth of every point, and more where the density ended.
         assert (score >= np.array(expected["anomaly_score"]) - 1.1e-3 * new.n_points).all()
+    elif name == "irregular":
+        # Random curves at an object's own points are cosines since, to 4e-4 of the kernel's covariance.
+        np.testing.assert_allclose(score, expected["anomaly_score"], rtol=0, atol=1e-3)
     else:
         np.testing.assert_allclose(score, expected["anomaly_score"], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(model.predict_proba(new), expected["predict_proba"], rtol=1e-9, atol=1e-12)

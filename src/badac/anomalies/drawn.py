@@ -21,7 +21,10 @@ from badac.anomalies.sequence import RandomCurves
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ObjectsUnderClass
-from badac.noise.model import Noise
+from badac.noise.kinds import NoiseKind, kind_of
+from badac.noise.model import Noise, noise_of_class
+
+_ADDS_UP = frozenset({NoiseKind.GAUSSIAN, NoiseKind.WIDTHS})
 
 
 def draw_anomalies(
@@ -42,10 +45,13 @@ def draw_anomalies(
     Returns
     -------
     Measurements or None
-        None where it is not worked out how: for counts, correlated errors and points of an object's own.
+        None where it is not worked out how: for counts and other noise that does not add up with a curve, for correlated
+        errors and for points of an object's own.
     """
-    grid = model.grid
-    if grid is None or members.counted or members.covariance is not None or not len(members):
+    grid, noise = model.grid, noise_of_class(noise, None)
+    if grid is None or members.covariance is not None or not len(members):
+        return None
+    if members.counted or kind_of(noise) not in _ADDS_UP:
         return None
     like = members[rng.integers(len(members), size=count)]
     values = like.values.copy()

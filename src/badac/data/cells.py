@@ -214,7 +214,7 @@ def numbers(column: Any, name: str, rows: Sequence[int] | None = None) -> FloatA
             plain = column.to_numpy(dtype=kind, na_value=np.nan)
         return as_real(plain, f"column {name!r}")
     except (TypeError, ValueError) as error:
-        where = _first_text(column, row_numbers(column) if rows is None else rows)
+        where = _first_text(column, _said_rows(column, rows))
         if where is None:
             raise ValueError(f"Column {name!r} must hold numbers: {str(error).split(': ', 1)[-1]}") from error
         row, cell, others = where
@@ -236,7 +236,15 @@ def numbers(column: Any, name: str, rows: Sequence[int] | None = None) -> FloatA
         ) from error
 
 
-def _first_text(column: Any, rows: Sequence[int]) -> tuple[Any, Any, int] | None:
+def _said_rows(column: Any, rows: Sequence[int] | None) -> Sequence[Any]:
+    """Return what rows are called in words: by their text where the table has such an index, else by their numbers."""
+    index: Any = getattr(column, "index", None)
+    if index is not None and index.nlevels == 1 and index.dtype.kind in "OU":
+        return list(index)
+    return row_numbers(column) if rows is None else rows
+
+
+def _first_text(column: Any, rows: Sequence[Any]) -> tuple[Any, Any, int] | None:
     """Row, content and number of further cells that are no numbers, or None if it is not single cells that are at fault."""
     cells = column.tolist() if hasattr(column, "tolist") else list(column)
     nested = [row for row, cell in enumerate(cells) if isinstance(cell, dict | list | tuple | np.ndarray)]
