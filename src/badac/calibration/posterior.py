@@ -158,6 +158,7 @@ def learn_calibration(
             models,
             (coarsening, missingness),
             told[some],
+            use_gaps=use_gaps,
             invited=invited,
             n_threads=n_threads,
         )

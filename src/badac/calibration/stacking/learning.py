@@ -14,8 +14,8 @@ bars grown accordingly), so that the weights (`badac.calibration.stacking.weight
 (`badac.calibration.null_distribution`) hold for noisier objects than any in training. Trees are grown once, each without a
 fifth of the objects, and are asked about those (out of bag: Breiman 1996). Class models are learned again without a fifth of
 the objects at a time (a third, of more than 600); of many objects some are left out at once, and 20,000 others are learned
-from. 1,000 left-out objects tell the weights as well as all, so that the cost is bounded; trees see every object. They see the
-gaps of an object where left-out objects were told by them (`badac.calibration.missingness`).
+from. 1,500 left-out objects tell the weights as well as all, so that the cost is bounded; trees see every object. They may see
+the gaps of an object if left-out objects gain by that.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ LEAST_GAIN = 0.02
 # Nats of all objects together: a little more than the one that chance gains, and LEAST_GAIN for 60 objects.
 LEAST_TOTAL_GAIN = 1.2
 # So many left-out objects tell the weights.
-MOST_LEFT_OUT = 1000
+MOST_LEFT_OUT = 1500
 # More objects than this teach nobody: not the trees, each of which sees a few thousand of them.
 MOST_LEARNED = 100_000
 # Of more objects than the first all are left out at once; the others, as many as the second, teach the class models again.
@@ -79,6 +79,7 @@ def learn_ensemble(
     single: tuple[Coarsening, Missingness],
     told: BoolArray,
     *,
+    use_gaps: bool = True,
     invited: bool = False,
     n_threads: int = 1,
 ) -> Ensemble | None:
@@ -93,6 +94,8 @@ def learn_ensemble(
         The posterior of the class models alone, which the stack is compared with.
     told : (n,)
         Which of the objects told the coarsening: some of them tell the weights.
+    use_gaps : bool
+        Whether trees may see the gaps of an object.
     invited : bool
         Whether trees were found to tell more (`badac.calibration.stacking.gate`). Then there is a stack only if probabilities
         follow it; what is strange is left to the class models, which hold.
@@ -109,19 +112,19 @@ def learn_ensemble(
     left_out = _to_leave_out(training, told)
     if not left_out.any():
         return None
-    # Trees see gaps where they were found to tell the class.
+    ways = (False, True) if use_gaps and not objects.complete else (False,)
     gaps = missingness.weight > 0
     # It knows no labels, so it may know the objects that are left out; and it is asked about all copies, so it is a simple one.
     known = at_most(training, MOST_RELEARNED).objects
     blind = Population(shape="gaussian").described(known, training.noise, rng, training.scales)
-    trees, unseen = grow(training, blind, of_trees, sees_gaps=gaps, n_threads=n_threads)
+    grown = [grow(training, blind, of_trees, sees_gaps=way, n_threads=n_threads) for way in ways]
     asked = np.flatnonzero(left_out)
     copies = [add_noise(objects[asked], level * scale, rng) for level in levels]
     of_gaps = left_out_log_probability(objects.observed, label, asked, training.n_classes)
     log_evidences = np.stack(
         [
             *_of_class_models(training, models, asked, copies, n_threads),
-            _of_trees(trees, unseen[asked], copies, n_threads),
+            *(_of_trees(trees, unseen[asked], copies, n_threads) for trees, unseen in grown),
             *([np.tile(of_gaps, (len(copies), 1, 1))] if gaps else []),
         ],
         axis=2,
@@ -131,6 +134,10 @@ def learn_ensemble(
     truth = label[asked]
     level = np.stack([noise_levels(copy, scale) for copy in copies])
     log_prior = np.log(np.maximum(np.bincount(truth, minlength=len(models)), 0.5) / len(truth))
+    if len(ways) == 2:
+        # The trees are the last outputs but for the gaps' own.
+        first = log_evidences.shape[2] - 2 - int(gaps)
+        ways, log_evidences = _better_trees(log_evidences, first, truth, log_prior)
     stacking = stack(log_evidences, truth, log_prior, level)
     stacked = stacked_left_out(log_evidences, truth, log_prior, level, stacking, rng)
     after = np.stack([log_losses(part + log_prior, truth) for part in stacked])
@@ -142,8 +149,9 @@ def learn_ensemble(
     mean, error = gain_of(before, after)
     if not wanted and mean <= error:
         return None
+    chosen = tuple(trees.first(N_KEPT) for trees, _ in grown if trees.sees_gaps in ways)
     share = shares(objects.observed, label, training.n_classes) if gaps else None
-    base_models = BaseModels(learn_kinds(training), (trees.first(N_KEPT),), share)
+    base_models = BaseModels(learn_kinds(training), chosen, share)
     outputs = [BaseOutputs(*of_copy) for of_copy in zip(copies, log_evidences, stacked, level, strict=True)]
     nonconformity = learn_nonconformity(outputs, truth, log_prior, scale)
     return Ensemble(base_models, None, stacking, nonconformity, mean, error, wanted)
@@ -215,6 +223,18 @@ def _of_class_models(
 def _of_trees(trees: Trees, unseen: BoolArray, copies: Sequence[Measurements], n_threads: int) -> FloatArray:
     """Log evidence (levels, r, k) of the copies of objects by the trees that had not seen them, (r, t)."""
     return np.stack([trees.log_evidence(copy, unseen, n_threads=n_threads) for copy in copies])
+
+
+def _better_trees(
+    log_evidences: FloatArray, first: int, label: IntArray, log_prior: FloatArray
+) -> tuple[tuple[bool], FloatArray]:
+    """Whether trees should see gaps, from the outputs of both kinds, `first` and next; and all outputs without the worse."""
+    hidden, seen = (
+        np.stack([log_losses(part[:, column] + log_prior, label) for part in log_evidences])
+        for column in (first, first + 1)
+    )
+    mean, error = gain_of(hidden, seen)
+    return (mean > error,), np.delete(log_evidences, first if mean > error else first + 1, axis=2)
 
 
 def gain_of(before: FloatArray, after: FloatArray) -> tuple[float, float]:
