@@ -1,7 +1,7 @@
-"""A list of a survey in files, through the command line: `badac rank MODEL FOLDER --fdr 0.1`. Cells of benchmarks/lists.py.
+"""A list of a survey in a file, through the command line: `badac rank MODEL FILE --fdr 0.1`. Cells of benchmarks/lists.py.
 
-One in a thousand of the new curves is an anomaly; they lie in Parquet files of 25,000 curves with 50 points, as a survey would
-hand them out, and the list is read from what the command writes.
+One in a thousand of the new curves is an anomaly; they lie in a Parquet file in row groups of 25,000 curves with 50 points,
+which is read in batches, and the list is read from what the command writes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import badac
 from badac import BADACClassifier, Measurements
@@ -39,8 +41,8 @@ def from_files(setting: str, number: str, n_train: str, n_new: str, seed: int) -
     total = int(n_new)
     strange = np.zeros(total, dtype=np.bool_)
     with tempfile.TemporaryDirectory() as where:
-        folder, model_file, out = Path(where) / "survey", Path(where) / "model.badac", Path(where) / "out"
-        folder.mkdir()
+        survey, model_file, out = (Path(where) / name for name in ("survey.parquet", "model.badac", "out"))
+        writer: pq.ParquetWriter | None = None
         for first in range(0, total, PER_FILE):
             rng = np.random.default_rng([seed, first])
             data = experiment(
@@ -56,10 +58,14 @@ def from_files(setting: str, number: str, n_train: str, n_new: str, seed: int) -
                 table = frame(data.train, 0).drop(columns="object")
                 model = BADACClassifier(anomaly_prior=SHARE, random_state=seed).fit(table, data.train_label)
                 badac.save(model.prepare_pvalues(), model_file)
-            frame(data.test, first).to_parquet(folder / f"part-{first:08d}.parquet", index=False)
+            rows = pa.Table.from_pandas(frame(data.test, first), preserve_index=False)
+            writer = writer or pq.ParquetWriter(survey, rows.schema)
+            writer.write_table(rows)
             strange[first : first + len(data.test)] = data.is_anomaly
+        assert writer is not None
+        writer.close()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [str(Path(sys.executable).parent / "badac"), "rank", str(model_file), str(folder)]
+        command = [str(Path(sys.executable).parent / "badac"), "rank", str(model_file), str(survey)]
         subprocess.run([*command, "--fdr", str(FDR), "-o", str(out)], check=True, stdout=subprocess.DEVNULL)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         summary = json.loads((out / "summary.json").read_text())
