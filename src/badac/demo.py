@@ -95,7 +95,8 @@ class DemoOptions:
     Attributes
     ----------
     seed : int
-        Of the generated data.
+        Of the generated data. The lists of the catalogue with seeds 0 to 9 hold 22 known stars of 248, within their level
+        of a tenth; ten of the 22 are in that of seed 0, which is no example.
     n_curves : int
         Training and new curves; a fifth of it light curves, a half of it stars.
     n_jobs : int, optional
@@ -106,7 +107,7 @@ class DemoOptions:
         Objects that each report draws at most.
     """
 
-    seed: int = 0
+    seed: int = 1
     n_curves: int = 3000
     n_jobs: int | None = -1
     settings: Settings | None = None

@@ -13,7 +13,7 @@ from badac.cli.speech import note, plainly, step, to_stdout
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the reports.")] = Path("demo"),
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the generated data.", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the generated data.", min=0)] = 1,
     size: Annotated[int, typer.Option("--size", "-n", help="Training and new curves.", min=100)] = 3000,
     overwrite: Overwrite = False,
     jobs: Jobs = -1,
