@@ -304,9 +304,14 @@ def bars(results: dict[str, Any]) -> str:
         held["chance"] += kept or bool(beyond.size and beyond.mean() <= BEYOND_CHANCE)
         counted["seconds"] += 1
         held["seconds"] += mean("badac", "seconds") <= mean("forest", "seconds")
-    return (
+    accuracy = (
         f"Accuracy best, or within two standard errors (over seeds) of the best peer's, on {held['accuracy']} of "
-        f"{counted['accuracy']} tables with three seeds or more. Calibration error at most 0.03, or half the best peer's, on "
+        f"{counted['accuracy']} tables with three seeds or more."
+        if counted["accuracy"]
+        else "Accuracy is not judged: no table has three seeds, from which its error would come."
+    )
+    return (
+        f"{accuracy} Calibration error at most 0.03, or half the best peer's, on "
         f"{held['calibration']} of {counted['calibration']}; there, or at most {BEYOND_CHANCE} above what chance gives right "
         f"probabilities, on {held['chance']}. CPU at most that of the forest on {held['seconds']} of "
         f"{counted['seconds']}."
