@@ -188,10 +188,8 @@ def refuse_unmeasured(source: str, n: int, n_measured: int, notes: Iterable[str]
         )
 
 
-def merge(parts: list[Verdicts]) -> Ranking:
+def merge(parts: Sequence[Verdicts]) -> Ranking:
     """Put the verdicts of all batches together, strangest first; ties keep the order of the file.
-
-    The list is empty afterwards: of millions of objects there is never a second copy of the whole table.
 
     Examples
     --------
@@ -207,6 +205,11 @@ def merge(parts: list[Verdicts]) -> Ranking:
     >>> merge([score_batch(model, from_table(table[:3])), score_batch(model, from_table(odd))]).objects[0]
     np.int64(4)
     """
+    return _merged(list(parts))
+
+
+def _merged(parts: list[Verdicts]) -> Ranking:
+    """As `merge`, but the list is emptied meanwhile: of millions of objects there is never a second copy of the whole table."""
     order = strangest_first(np.concatenate([part.score for part in parts]))
     return Ranking(Verdicts.together((parts.pop(0) for _ in range(len(parts))), order), order)
 
@@ -307,7 +310,7 @@ def rank_file(
         notes[note] = None
         say(note)
     several = len(parts) > 1
-    ranking = merge(parts)
+    ranking = _merged(parts)
     if several and (again := more_than_once(ranking.ids)) and again not in notes:
         notes[again] = None
         say(again)
