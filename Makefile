@@ -65,22 +65,27 @@ unit: $(STAMP)
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile
 
 # Tests against an installed package take what they read beside it, and no sources of the package; those of the sources stay here.
-# TESTS and PIECE run them in pieces: make test-oldest PIECE=noise TESTS=tests/noise
+# TESTS and PIECE run them in pieces: make test-oldest PIECE=noise TESTS=tests/noise. Pieces add up, a test that is run again counts as it
+# ended last, and a whole run begins anew. Every Python has environments and results of its own.
 TESTS ?= tests docs README.md
 PIECE ?= whole
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+ENVIRONMENTS := build/$(VERSION)
+RUNS := $(ENVIRONMENTS)/runs
 OF_THE_SOURCES := tests/reproduction tests/test_package.py tests/test_project.py tests/test_documentation.py tests/test_examples.py
 BESIDE := tests reproduction docs examples benchmarks README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE Makefile
 SOURCES := $(NATIVE) $(shell find src/badac -name "*.py" -o -path "*static*" -type f)
-# $(call against-installed,folder of the environment,name of the target,further arguments of pytest)
+# $(call against-installed,folder of the environment,name of the target,further arguments of pytest); what failed is recorded too.
 define against-installed
-	rm -rf $(1)/work-$(PIECE) && mkdir -p $(1)/work-$(PIECE) $(1)/runs && cp -r $(BESIDE) pyproject.toml $(1)/work-$(PIECE)/
-	cd $(1)/work-$(PIECE) && env PATH="$(CURDIR)/$(1)/bin" $(CURDIR)/$(1)/bin/python -m pytest -q -n $(PROCESSES) --dist loadfile --junitxml=../runs/$(PIECE).xml $(addprefix --ignore=,$(OF_THE_SOURCES)) $(3) $(TESTS)
-	$(1)/bin/python -m benchmarks.project tests $(2) $(1)/runs/*.xml
+	$(if $(filter whole,$(PIECE)),rm -rf $(RUNS)/$(2))
+	rm -rf $(1)/work-$(PIECE) && mkdir -p $(1)/work-$(PIECE) $(RUNS)/$(2) && cp -r $(BESIDE) pyproject.toml $(1)/work-$(PIECE)/
+	$(1)/bin/python -m benchmarks.project commit > $(RUNS)/$(2)/$(PIECE).commit
+	cd $(1)/work-$(PIECE) && env PATH="$(CURDIR)/$(1)/bin" $(CURDIR)/$(1)/bin/python -m pytest -q -n $(PROCESSES) --dist loadfile --junitxml=$(CURDIR)/$(RUNS)/$(2)/$(PIECE).xml $(addprefix --ignore=,$(OF_THE_SOURCES)) $(3) $(TESTS); code=$$?; cd $(CURDIR) && $(1)/bin/python -m benchmarks.project tests $(2) $(RUNS)/$(2)/*.xml && exit $$code
 endef
 
 # An sdist, and a wheel from it; the wheel repaired, and checked for the stable ABI where it claims it. Python 3.12 makes the wheel of the
 # stable ABI, 3.11 has its own: make wheel PYTHON=python3.12. The environments below take this wheel.
-DIST := dist/$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+DIST := dist/$(VERSION)
 define newest-wheel
 $$(ls $(CURDIR)/$(DIST)/repaired/*.whl)
 endef
@@ -100,15 +105,15 @@ sdist:
 # The wheel in an environment of its own, without compiler and sources; and by the same run the lines and branches of the installed
 # package that the tests reach, which fails below the share that was measured (docs/project.md). In pieces (PIECE, TESTS) they add up, and
 # `make coverage-floor` says what they come to.
-wheel: export COVERAGE_FILE := $(CURDIR)/build/clean/runs/$(PIECE).coverage
-wheel: build/clean/installed
-	build/clean/bin/python -m benchmarks.project wheel $(DIST)/repaired/*.whl $(DIST)/*.tar.gz
-	$(call against-installed,build/clean,wheel,--cov=badac --cov-report= --cov-fail-under=0)
+wheel: export COVERAGE_FILE := $(CURDIR)/$(RUNS)/wheel/$(PIECE).coverage
+wheel: $(ENVIRONMENTS)/clean/installed
+	$(call against-installed,$(ENVIRONMENTS)/clean,wheel,--cov=badac --cov-report= --cov-fail-under=0)
 	$(if $(filter whole,$(PIECE)),$(MAKE) coverage-floor)
 
-build/clean/installed: $(DIST)/made
-	rm -rf build/clean && $(PYTHON) -m venv --upgrade-deps build/clean
-	env -u CC -u CXX PATH="$(CURDIR)/build/clean/bin" build/clean/bin/pip install --quiet --only-binary :all: "$(newest-wheel)[test]" coverage pytest-cov
+$(ENVIRONMENTS)/clean/installed: $(DIST)/made
+	rm -rf $(ENVIRONMENTS)/clean && $(PYTHON) -m venv --upgrade-deps $(ENVIRONMENTS)/clean
+	env -u CC -u CXX PATH="$(CURDIR)/$(ENVIRONMENTS)/clean/bin" $(ENVIRONMENTS)/clean/bin/pip install --quiet --only-binary :all: "$(newest-wheel)[test]" coverage pytest-cov
+	$(ENVIRONMENTS)/clean/bin/python -m benchmarks.project wheel $(DIST)/repaired/*.whl $(DIST)/*.tar.gz
 	@touch $@
 
 # Deprecations of other packages are seen and told, and only what breaks fails: an old package may use what a newer one beside it
@@ -116,23 +121,23 @@ build/clean/installed: $(DIST)/made
 TOLD := -W "default::DeprecationWarning" -W "default::FutureWarning" -W "default::PendingDeprecationWarning"
 
 # The oldest packages that are promised (pyproject.toml, SPEC 0), and the newest, pre-releases too.
-test-oldest: build/oldest/installed
-	build/oldest/bin/pip list --format freeze | grep -iE "$$(sed 's/==.*//' build/oldest/constraints.txt | paste -sd '|' | sed 's/^/^(/; s/$$/)==/')"
-	$(call against-installed,build/oldest,test-oldest,$(TOLD))
+test-oldest: $(ENVIRONMENTS)/oldest/installed
+	$(ENVIRONMENTS)/oldest/bin/pip list --format freeze | grep -iE "$$(sed 's/==.*//' $(ENVIRONMENTS)/oldest/constraints.txt | paste -sd '|' | sed 's/^/^(/; s/$$/)==/')"
+	$(call against-installed,$(ENVIRONMENTS)/oldest,test-oldest,$(TOLD))
 
-build/oldest/installed: $(DIST)/made tests/floors.py
-	rm -rf build/oldest && $(PYTHON) -m venv --upgrade-deps build/oldest
-	$(PYTHON) tests/floors.py > build/oldest/constraints.txt
-	build/oldest/bin/pip install --quiet --constraint build/oldest/constraints.txt "$(newest-wheel)[test]"
+$(ENVIRONMENTS)/oldest/installed: $(DIST)/made tests/floors.py
+	rm -rf $(ENVIRONMENTS)/oldest && $(PYTHON) -m venv --upgrade-deps $(ENVIRONMENTS)/oldest
+	$(PYTHON) tests/floors.py > $(ENVIRONMENTS)/oldest/constraints.txt
+	$(ENVIRONMENTS)/oldest/bin/pip install --quiet --constraint $(ENVIRONMENTS)/oldest/constraints.txt "$(newest-wheel)[test]"
 	@touch $@
 
-test-latest: build/latest/installed
-	build/latest/bin/pip list --format freeze | grep -iE "^(numpy|scipy|scikit-learn|pandas|pyarrow|astropy|narwhals|matplotlib|dask|polars|xarray)=="
-	$(call against-installed,build/latest,test-latest,$(TOLD))
+test-latest: $(ENVIRONMENTS)/latest/installed
+	$(ENVIRONMENTS)/latest/bin/pip list --format freeze | grep -iE "^(numpy|scipy|scikit-learn|pandas|pyarrow|astropy|narwhals|matplotlib|dask|polars|xarray)=="
+	$(call against-installed,$(ENVIRONMENTS)/latest,test-latest,$(TOLD))
 
-build/latest/installed: $(DIST)/made
-	rm -rf build/latest && $(PYTHON) -m venv --upgrade-deps build/latest
-	build/latest/bin/pip install --quiet --pre --upgrade "$(newest-wheel)[test]"
+$(ENVIRONMENTS)/latest/installed: $(DIST)/made
+	rm -rf $(ENVIRONMENTS)/latest && $(PYTHON) -m venv --upgrade-deps $(ENVIRONMENTS)/latest
+	$(ENVIRONMENTS)/latest/bin/pip install --quiet --pre --upgrade "$(newest-wheel)[test]"
 	@touch $@
 
 # Packages that badac works with but does not need, each in an environment of its own; a test whose package is absent says so.
@@ -141,11 +146,12 @@ INTEROPERABILITY := lsdb coniferest polars sklearn-next
 interoperability: $(addprefix interoperability-,$(INTEROPERABILITY))
 
 define beside
-	rm -rf build/$(1) && $(PYTHON) -m venv --upgrade-deps build/$(1)
-	build/$(1)/bin/pip install --quiet $(2) "$(newest-wheel)[io,scale,cli,triage]" pytest pytest-xdist hypothesis
-	build/$(1)/bin/pip list --format freeze | grep -iE "^($(3))=="
-	build/$(1)/bin/python -m pytest -q -n 0 -p no:cacheprovider -o pythonpath= -rs --junitxml=build/$(1)/runs/whole.xml $(4)
-	build/$(1)/bin/python -m benchmarks.project tests interoperability-$(1) build/$(1)/runs/whole.xml
+	rm -rf $(ENVIRONMENTS)/$(1) && $(PYTHON) -m venv --upgrade-deps $(ENVIRONMENTS)/$(1)
+	$(ENVIRONMENTS)/$(1)/bin/pip install --quiet $(2) "$(newest-wheel)[io,scale,cli,triage]" pytest pytest-xdist hypothesis
+	$(ENVIRONMENTS)/$(1)/bin/pip list --format freeze | grep -iE "^($(3))=="
+	mkdir -p $(RUNS)/interoperability-$(1) && $(ENVIRONMENTS)/$(1)/bin/python -m benchmarks.project commit > $(RUNS)/interoperability-$(1)/whole.commit
+	$(ENVIRONMENTS)/$(1)/bin/python -m pytest -q -n 0 -p no:cacheprovider -o pythonpath= -rs --junitxml=$(RUNS)/interoperability-$(1)/whole.xml $(4)
+	$(ENVIRONMENTS)/$(1)/bin/python -m benchmarks.project tests interoperability-$(1) $(RUNS)/interoperability-$(1)/whole.xml
 endef
 interoperability-lsdb: $(DIST)/made
 	$(call beside,lsdb,lsdb nested-pandas,lsdb|nested-pandas,-m lsdb tests/scale)
@@ -161,11 +167,11 @@ plain: $(STAMP)
 	$(BIN)/python -m pip install --quiet nanobind
 	for compiler in g++ clang++; do command -v $$compiler >/dev/null || { echo "No $$compiler on this system."; continue; }; $(BIN)/python tests/_kernels/plain.py $$compiler || exit 1; done
 
-coverage-floor: export COVERAGE_FILE := $(CURDIR)/build/clean/coverage
+coverage-floor: export COVERAGE_FILE := $(CURDIR)/$(RUNS)/coverage
 coverage-floor:
-	build/clean/bin/coverage combine --keep --quiet build/clean/runs/*.coverage
-	build/clean/bin/python -m benchmarks.project coverage
-	build/clean/bin/coverage report --skip-covered --sort=cover > build/coverage.txt; code=$$?; tail -n 3 build/coverage.txt; exit $$code
+	$(ENVIRONMENTS)/clean/bin/coverage combine --keep --quiet $(RUNS)/wheel/*.coverage
+	$(ENVIRONMENTS)/clean/bin/python -m benchmarks.project coverage
+	$(ENVIRONMENTS)/clean/bin/coverage report --skip-covered --sort=cover > build/coverage.txt; code=$$?; tail -n 3 build/coverage.txt; exit $$code
 
 # Time beside other detectors, in ratios that a busy machine leaves alone.
 benchmarks: $(STAMP)

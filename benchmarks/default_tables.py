@@ -6,6 +6,7 @@ object ``sigma = U(low, high)`` times the spread of each column, so that rows di
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,6 +167,25 @@ def bundled(name: str) -> Callable[[int], Table]:
     return make
 
 
+def ucr(name: str) -> Callable[[int], Table]:
+    """A set of the UCR archive that aeon brings: its files are read, both parts together."""
+
+    def make(seed: int) -> Table:
+        found = importlib.util.find_spec("aeon")
+        if found is None or not found.submodule_search_locations:
+            raise ImportError("aeon, which brings the UCR sets, is not installed")
+        folder = Path(found.submodule_search_locations[0]) / "datasets" / "data" / name
+        text = "".join(
+            (folder / f"{name}_{part}.ts").read_text().split("@data\n")[1] for part in ("TRAIN", "TEST")
+        )
+        rows = [line.rsplit(":", 1) for line in text.splitlines() if line.strip()]
+        values = np.array([[float(number) for number in row.split(",")] for row, _ in rows])
+        label = np.unique([each for _, each in rows], return_inverse=True)[1]
+        return noisy(values, label, seed, low=0.1, high=1.0)
+
+    return make
+
+
 def paper(number: int, setting: Literal["printed", "released"]) -> Callable[[int], Table]:
     def make(seed: int) -> Table:
         rng = np.random.default_rng(seed)
@@ -265,6 +285,10 @@ TABLES: dict[str, Callable[[int], Table]] = {
     "errors half too small in new objects (2)": lambda seed: wrong_in_part(moons(seed), "new"),
     "paper 3, printed": paper(3, "printed"),
     "paper 3, released": paper(3, "released"),
+    "paper 4, released": paper(4, "released"),
+    "gestures, noise (UCR GunPoint)": ucr("GunPoint"),
+    "power demand, noise (UCR ItalyPowerDemand)": ucr("ItalyPowerDemand"),
+    "outlines, noise (UCR ArrowHead)": ucr("ArrowHead"),
     "stars": real("asas", 0.0),
     "stars, noise": real("asas", 2.0),
     "X-ray sources": real("chandra", 0.0),

@@ -26,9 +26,9 @@ import numpy as np
 from badac import BADACClassifier
 from badac.calibration.discoveries import discoveries, false_share_bound
 from badac.calibration.pool import Pool
-from badac.calibration.two_groups import TwoGroups
 from badac.metrics import detection_summary
 from badac.simulate import Experiment, experiment
+from badac.verdicts import WITH_PVALUES
 from benchmarks.lists_cases import bad_case, real_set
 from benchmarks.lists_files import from_files
 from benchmarks.lists_tables import places
@@ -75,13 +75,14 @@ def run(setting: str, number: str, n_train: str, seed: int) -> Row:
         noise="outliers" if number == "3" else "gaussian", anomaly_prior=SHARE, random_state=seed
     )
     model.fit(data.train, data.train_label)
-    found, strange = model.verdicts(data.test, pvalues=True), data.is_anomaly
+    judged, strange = model.prepare_pvalues().judge(data.test), data.is_anomaly
+    found = judged.verdicts(WITH_PVALUES)
     pool, proba = model.fitted_.pool, found["anomaly_proba"]
     assert pool is not None
     detected = detection_summary(strange, found.score, contamination=SHARE)
     few = slice(0, FEWER)
-    # What adapt(new, anomalies=True) learns from these p-values.
-    adapted = TwoGroups.learn(found["pvalue"], SHARE).anomaly_proba(found["pvalue"])
+    # What adapt(new, anomalies=True) learns from these curves.
+    adapted = judged.learned_groups().anomaly_proba(found["pvalue"])
     return {
         "many": listed(found["pvalue"], found.score, strange, pool),
         "few": listed(found["pvalue"][few], found.score[few], strange[few], pool),

@@ -86,11 +86,40 @@ def _scaled(seed: int) -> Case:
     return train, label, _changed(test, 1.3 * test.values, 1.3 * test.sigma), strange
 
 
+def _lacking(seed: int, gaps: Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]) -> Case:
+    train, label, test, strange = _curves(seed)
+    lacking = gaps(np.random.default_rng(seed + 1), test.shape)
+    return train, label, _changed(test, np.where(lacking, np.nan, test.values)), strange
+
+
 def _gaps(seed: int) -> Case:
     train, label, test, strange = _curves(seed)
     values = test.values.copy()
     values[:, 40:70] = np.nan
     return train, label, _changed(test, values), strange
+
+
+def _scattered_gaps(seed: int) -> Case:
+    return _lacking(seed, lambda rng, shape: rng.random(shape) < 1.0 / 3.0)
+
+
+def _own_stretches(seed: int) -> Case:
+    def stretch(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        since = np.arange(shape[1]) - rng.integers(70, size=(shape[0], 1))
+        return np.asarray((since >= 0) & (since < 30))
+
+    return _lacking(seed, stretch)
+
+
+def _half_missing(seed: int) -> Case:
+    return _lacking(seed, lambda _, shape: np.broadcast_to(np.arange(shape[1]) % 2 == 1, shape))
+
+
+def _noisy_lack(seed: int) -> Case:
+    train, label, test, strange = _curves(seed)
+    level = test.sigma.mean(axis=1, keepdims=True)
+    lacking = np.random.default_rng(seed + 1).random(test.shape) < 0.5 * (level > np.median(level))
+    return train, label, _changed(test, np.where(lacking, np.nan, test.values)), strange
 
 
 CASES: dict[str, Callable[[int], Case]] = {
@@ -105,6 +134,10 @@ CASES: dict[str, Callable[[int], Case]] = {
     "values shifted by 2 sigma": _shifted,
     "values 1.3 times as large": _scaled,
     "a third of the points missing": _gaps,
+    "a third of the points missing, anywhere": _scattered_gaps,
+    "a third of the points missing, a stretch of each curve's own": _own_stretches,
+    "every other point missing": _half_missing,
+    "half of the points missing in the noisier half": _noisy_lack,
 }
 
 

@@ -101,7 +101,11 @@ def uniform(lists: Cells) -> str:
 def calibration(lists: Cells, which: str) -> str:
     """Stated and true share of anomalies by tenths of `anomaly_proba`, all seeds together, and the Bayes list."""
     rows = []
-    for (setting, number, n), seeds in lists.items():
+    for (setting, number, n), every in lists.items():
+        # Rows that were kept before a probability was made as it is now do not have it.
+        seeds = [row for row in every if which in row]
+        if not seeds:
+            continue
         stated, true, count = (
             np.sum([row[which][name] for row in seeds], axis=0) for name in ("stated", "true", "count")
         )
@@ -111,9 +115,10 @@ def calibration(lists: Cells, which: str) -> str:
         ]
         wrong = np.array([row[which]["bayes_false"] for row in seeds])
         error = float(wrong.std(ddof=min(1, len(wrong) - 1))) / np.sqrt(len(wrong))
-        rows.append([f"{setting} {number}", f"{int(n):,}", *cells[1:], f"{wrong.mean():.3f} ± {error:.3f}"])
-    tenths = [f"{k / 10:.1f}" for k in range(1, 10)]
-    return table(["curves", "training", *(f"from {one}" for one in tenths), "Bayes list: false share"], rows)
+        about = [f"{setting} {number}", f"{int(n):,}", str(len(seeds))]
+        rows.append([*about, *cells[1:], f"{wrong.mean():.3f} ± {error:.3f}"])
+    tenths = [f"from {k / 10:.1f}" for k in range(1, 10)]
+    return table(["curves", "training", "seeds", *tenths, "Bayes list: false share"], rows)
 
 
 def files(surveys: Cells) -> str:

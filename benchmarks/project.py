@@ -2,6 +2,7 @@
 
 python -m benchmarks.project wheel WHEEL SDIST       # size, and what an import costs the interpreter that runs this
 python -m benchmarks.project tests TARGET XML...     # tests that a target ran, from the reports of pytest (--junitxml)
+python -m benchmarks.project commit                  # the commit that stands here, for a report of tests
 python -m benchmarks.project coverage                # the share that `coverage` has measured, beside the floor
 python -m benchmarks.project step NAME MINUTES       # what a step of the first hour (CONTRIBUTING.md) took who walked it
 python -m benchmarks.project                         # the page again, from what is kept
@@ -23,6 +24,8 @@ import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
 import zipfile
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from reproduction.marked import write_into
@@ -38,7 +41,7 @@ HEADS = {
     "wheel": "| wheel | MB | core, MB | sdist, MB | "
     + " | ".join(f"`{code}`, CPU s" for code in IMPORTS)
     + " |",
-    "tests": "| target | Python | packages | passed | skipped | failed | minutes |",
+    "tests": "| target | Python | packages | commit | passed | skipped | failed | minutes |",
     "step": "| step | minutes |",
     "coverage": "| package | share of lines and branches | floor |",
 }
@@ -71,22 +74,56 @@ def wheel_row(wheel: Path, sdist: Path) -> Row:
     ]
 
 
+def commit() -> str:
+    """Return the commit that stands here, with a + where files are changed beside what this module writes."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    written = [f":!{path.relative_to(ROOT)}" for path in (PAGE, RESULTS)]
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *written)
+    return (git("rev-parse", "--short=7", "HEAD") or "no clone") + ("+" if changed else "")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a test ended (passed, skipped or failed), and the commit on which it ran."""
+
+    how: str
+    commit: str
+
+
+def ended(reports: list[Path]) -> dict[tuple[str, str, int], Ended]:
+    """Return how every test of a run, or of its pieces, ended last; names that one report has twice are two tests."""
+    last: dict[tuple[str, str, int], Ended] = {}
+    for path in sorted(reports, key=lambda one: one.stat().st_mtime):
+        beside = path.with_suffix(".commit")
+        on = beside.read_text("utf-8").strip() if beside.exists() else "unknown"
+        seen: Counter[tuple[str, str]] = Counter()
+        for case in ElementTree.parse(path).getroot().iter("testcase"):
+            name = (case.get("classname", ""), case.get("name", ""))
+            inside = {child.tag for child in case}
+            how = (
+                "failed" if inside & {"failure", "error"} else "skipped" if "skipped" in inside else "passed"
+            )
+            last[(*name, seen[name])] = Ended(how, on)
+            seen[name] += 1
+    return last
+
+
 def tests_row(target: str, reports: list[Path]) -> Row:
-    """Return what the reports of a run, or of its pieces, count together."""
-    total = dict.fromkeys(("tests", "skipped", "failures", "errors", "time"), 0.0)
-    for path in reports:
-        for suite in ElementTree.parse(path).getroot().iter("testsuite"):
-            for name in total:
-                total[name] += float(suite.get(name, "0"))
-    failed = total["failures"] + total["errors"]
-    passed = total["tests"] - total["skipped"] - failed
-    counts = [f"{count:,.0f}" for count in (passed, total["skipped"], failed)]
+    """Return what the reports of a run, or of its pieces, come to: a test that was run again counts as it ended last."""
+    tests = ended(reports).values()
+    suites = [suite for path in reports for suite in ElementTree.parse(path).getroot().iter("testsuite")]
+    on = Counter(one.commit for one in tests).most_common()
     return [
         f"`make {target}`",
         platform.python_version(),
         versions(target),
-        *counts,
-        f"{total['time'] / 60:.1f}",
+        f"{on[0][0]}{''.join(f', {count} on {which}' for which, count in on[1:])}" if on else "",
+        *(f"{sum(one.how == how for one in tests):,}" for how in ("passed", "skipped", "failed")),
+        f"{sum(float(suite.get('time', '0')) for suite in suites) / 60:.1f}",
     ]
 
 
@@ -161,6 +198,7 @@ def main() -> None:
     tests = verbs.add_parser("tests")
     tests.add_argument("target")
     tests.add_argument("reports", type=Path, nargs="+")
+    verbs.add_parser("commit")
     verbs.add_parser("coverage")
     step = verbs.add_parser("step")
     step.add_argument("name")
@@ -171,8 +209,10 @@ def main() -> None:
     elif asked.verb == "tests":
         row = tests_row(asked.target, asked.reports)
         record("tests", row)
-        if row[3] == "0":
+        if row[4] == "0":
             sys.exit(f"No test of `make {asked.target}` passed: skipped is not run.")
+    elif asked.verb == "commit":
+        print(commit())
     elif asked.verb == "step":
         record("step", [asked.name, f"{asked.minutes:.1f}"])
     elif asked.verb == "coverage":

@@ -89,6 +89,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,
     "write_computation_times": False,
     "doc_module": ("badac",),
+    "show_signature": False,
     "backreferences_dir": "gallery/backreferences",
 }
 
@@ -110,7 +111,7 @@ html_theme_options = {
     "footer_end": [],
 }
 # The tree of two hundred names would be drawn anew on every page of the reference: its pages have the way back instead.
-html_sidebars = {"index": [], "reference/**": []}
+html_sidebars = {"index": [], "reference": [], "reference/**": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

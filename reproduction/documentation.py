@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from reproduction.algorithms import ALGORITHMS
+from reproduction.earlier import earlier_rows, earlier_top_hats, merged
 from reproduction.kept import versions
 from reproduction.marked import put, write_into
 from reproduction.published import SETTINGS, TITLES
@@ -15,8 +17,11 @@ PLACE = "reproduce"
 
 
 def write_documentation(run: Reproduction, path: Path) -> None:
-    """Put the tables of this run into their place in a Markdown file."""
-    write_into(path, {PLACE: tables(run)})
+    """Put the tables of this run into their place in a Markdown file.
+
+    Rows of algorithms that the run left out stay as the page has them, if they are of as many curves.
+    """
+    write_into(path, {PLACE: tables(run, path.read_text(encoding="utf-8"))})
 
 
 def check_place(path: Path) -> None:
@@ -24,16 +29,21 @@ def check_place(path: Path) -> None:
     put(path.read_text(encoding="utf-8"), PLACE, "", path.name)
 
 
-def tables(run: Reproduction) -> str:
-    """Return the tables of a run as Markdown."""
-    rows = run.rows
+def tables(run: Reproduction, page: str = "") -> str:
+    """Return the tables of a run as Markdown, with the rows of a page that it does not have."""
+    before = page if _size(run) in page else ""
+    new = {(row.setting, row.experiment, row.algorithm) for row in run.rows}
+    rows = merged(run.rows, earlier_rows(before, run.n_seeds))
+    kept = [row for row in rows if (row.setting, row.experiment, row.algorithm) not in new]
     seeds = f"{run.n_seeds} seeds, mean ± standard deviation" if run.n_seeds > 1 else "one seed"
     listed = ", ".join(f"{name} {number}" for name, number in versions().items())
     parts = [
         f"Written by `{run.command}` ({listed}).",
-        f"{run.size.n_train:,} training and {run.size.n_test:,} test curves, 100 points each, {seeds}; in parentheses what "
-        "the paper prints.",
+        f"{_size(run)}, {seeds}; in parentheses what the paper prints.",
     ]
+    if kept:
+        labels = dict.fromkeys(ALGORITHMS[row.algorithm].label for row in kept)
+        parts.append(f"Rows of earlier runs, which this one left as they were: {'; '.join(labels)}.")
     if run.size.caveat:
         parts.append(f"Note: {run.size.caveat}")
     parts += ["### At a glance", _lines(GLANCE, at_a_glance(rows))]
@@ -42,7 +52,7 @@ def tables(run: Reproduction) -> str:
             f"### `{setting}`, Experiment {number}: {TITLES[number]}\n\nSimulated {SETTINGS[setting]}."
         )
         parts.append(markdown(table))
-    hats = _top_hats(rows)
+    hats = _top_hats(run.rows) or earlier_top_hats(before)
     if hats:
         parts += ["### The top-hat, once or per point", hats]
     times = time_table(rows)
@@ -50,6 +60,10 @@ def tables(run: Reproduction) -> str:
         headings = ("", "fit", "score", "total", "the paper's total")
         parts += ["### CPU seconds on one thread, Experiment 1", _lines(headings, times)]
     return "\n\n".join(parts)
+
+
+def _size(run: Reproduction) -> str:
+    return f"{run.size.n_train:,} training and {run.size.n_test:,} test curves, 100 points each"
 
 
 def _lines(headings: Sequence[str], table: Sequence[Sequence[str]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from badac import BADACClassifier, Measurements
-from badac.comparison import ListWarning
+from badac.comparison import Difference, ListWarning
 
 X = np.linspace(0.0, 1.0, 20)
 
@@ -42,6 +43,24 @@ def test_objects_like_the_training_are_called_so(model: BADACClassifier, new: Me
     assert found.error_scale == pytest.approx(1.0, abs=0.1)
     edges, density = found.histogram()
     assert edges.shape == (21,) and density @ np.diff(edges) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("by_class", [True, False])
+def test_unequal_error_bars_in_other_proportions_are_no_other_scatter(by_class: bool) -> None:
+    """Classes, or two instruments within them, whose error bars differ: 55 % are the precise ones, then 45 %."""
+
+    def measured(n: int, seed: int, precise: float) -> tuple[Measurements, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        label = (rng.random(n) > precise).astype(int) if by_class else rng.integers(2, size=n)
+        sigma = np.where(label if by_class else rng.random(n) > precise, 0.6, 0.2)[:, None]
+        truth = np.sin((3.0 + 3.0 * label[:, None]) * X) + 0.1 * rng.standard_normal((n, 1))
+        return Measurements(
+            truth + sigma * rng.standard_normal((n, 20)), sigma * np.ones((n, 20)), at=X
+        ), label
+
+    model = BADACClassifier("population", random_state=0).fit(*measured(600, 5, 0.55)).prepare_pvalues()
+    found = model.compare(measured(1000, 6, 0.45)[0])
+    assert found.promise_holds and not found.differences
 
 
 @pytest.mark.parametrize(("factor", "kind"), [(0.5, "too small"), (2.0, "too large")])
@@ -81,6 +100,11 @@ def test_shifts_scales_gaps_and_noise_are_said(model: BADACClassifier, new: Meas
     assert "noise levels" in [one.what for one in noisy.differences]
     # Honest error bars, however large: nothing is said of them, nor of the scatter that they explain.
     assert {"error bars", "values"}.isdisjoint(one.what for one in noisy.differences)
+
+
+def test_differences_are_plain_numbers_for_json() -> None:
+    one = Difference("gaps", np.float32(0.5), np.float64(0.25), "words", np.bool_(True))
+    assert json.dumps([one.training, one.new, one.breaks_promise]) == "[0.5, 0.25, true]"
 
 
 def test_one_cause_is_said_alone_with_its_size(model: BADACClassifier, new: Measurements) -> None:

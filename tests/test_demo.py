@@ -46,6 +46,8 @@ def test_the_folder_holds_what_badac_rank_writes(place: Path, parts: tuple[demo.
     text = (place / "report.html").read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>")
     assert all(f'href="{part.name}/report.html"' in text for part in parts)
+    # The strangest of each kind is drawn on the first page.
+    assert all(f"<h3>1. {part.found.shown.ids[0]}</h3>" in text for part in parts) and "<figure" in text
 
 
 @pytest.mark.slow

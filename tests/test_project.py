@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -95,6 +96,15 @@ def test_tools_that_are_declared_are_used() -> None:
     assert not unused
 
 
+def test_a_linter_has_one_version() -> None:
+    """What `make lint` finds is what pre-commit finds."""
+    said = {one for one in PYPROJECT["dependency-groups"]["lint"] if one.startswith("ruff")}
+    said |= {one for one in PYPROJECT["project"]["optional-dependencies"]["test"] if one.startswith("ruff")}
+    hooks = yaml.safe_load(text_of(ROOT / ".pre-commit-config.yaml"))["repos"]
+    said |= {f"ruff=={hook['rev'].removeprefix('v')}" for hook in hooks if "ruff" in hook["repo"]}
+    assert len(said) == 1
+
+
 def test_extras_that_are_named_exist() -> None:
     extras = set(PYPROJECT["project"]["optional-dependencies"])
     for path in tracked():
@@ -175,17 +185,31 @@ def test_works_that_the_theory_page_names_are_listed_there_and_the_other_way_rou
 # What the targets of a release record
 
 
+def report(folder: Path, name: str, commit: str, **cases: str) -> None:
+    """Write a report of pytest with the tests named, each ended as said, and the commit beside it."""
+    inside = {"passed": "", "failed": "<failure/>", "error": "<error/>", "skipped": "<skipped/>"}
+    tests = "".join(
+        f'<testcase classname="a" name="{key}">{inside[how]}</testcase>' for key, how in cases.items()
+    )
+    xml = f'<testsuites><testsuite time="30">{tests}</testsuite></testsuites>'
+    (folder / f"{name}.xml").write_text(xml, encoding="utf-8")
+    (folder / f"{name}.commit").write_text(f"{commit}\n", encoding="utf-8")
+
+
 def test_a_row_of_tests_adds_up_the_pieces_of_a_run(tmp_path: Path) -> None:
-    for name, counts in {"a": (10, 1, 2, 0), "b": (5, 0, 0, 1)}.items():
-        tests, skipped, failures, errors = counts
-        (tmp_path / f"{name}.xml").write_text(
-            f'<testsuites><testsuite tests="{tests}" skipped="{skipped}" failures="{failures}" errors="{errors}" '
-            'time="30"/></testsuites>',
-            encoding="utf-8",
-        )
+    report(tmp_path, "a", "1234567", one="passed", two="failed", three="skipped")
+    report(tmp_path, "b", "1234567", four="error", five="passed")
     row = project.tests_row("wheel", sorted(tmp_path.glob("*.xml")))
-    assert row[0] == "`make wheel`" and row[3:] == ["11", "1", "3", "1.0"]
+    assert row[0] == "`make wheel`" and row[3:] == ["1234567", "2", "1", "2", "1.0"]
     assert "numpy" in row[2]
+
+
+def test_a_test_that_was_run_again_counts_as_it_ended_last_and_its_commit_is_named(tmp_path: Path) -> None:
+    report(tmp_path, "z", "1234567", one="passed", two="failed", three="passed")
+    os.utime(tmp_path / "z.xml", (0, 0))
+    report(tmp_path, "again", "89abcde", two="passed")
+    row = project.tests_row("wheel", sorted(tmp_path.glob("*.xml")))
+    assert row[3:7] == ["1234567, 1 on 89abcde", "3", "0", "0"]
 
 
 def test_a_row_of_tests_stands_for_its_version_of_python() -> None:

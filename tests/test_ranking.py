@@ -24,6 +24,18 @@ def test_strangest_first_and_ties_keep_the_order_of_the_data() -> None:
     np.testing.assert_array_equal(strangest_first(np.array([1.0, 3.0, 1.0, 3.0])), [1, 3, 0, 2])
 
 
+@pytest.mark.parametrize("score", [-4.793323922012443, 1e300, 3e-300, 0.7])
+def test_scores_that_were_summed_otherwise_are_ties(score: float) -> None:
+    """The same object in another partition differs in the last digits: it keeps its place in the data."""
+    other = np.nextafter(np.nextafter(score, np.inf), np.inf)
+    np.testing.assert_array_equal(strangest_first(np.array([score, other])), [0, 1])
+    np.testing.assert_array_equal(strangest_first(np.array([score, score + 1e-9 * abs(score)])), [1, 0])
+
+
+def test_scores_without_end_and_without_value_have_their_places() -> None:
+    np.testing.assert_array_equal(strangest_first(np.array([0.0, np.nan, -np.inf, np.inf])), [3, 0, 2, 1])
+
+
 def test_a_list_holds_the_discoveries_in_the_order_of_the_score() -> None:
     listed = Ranking.of(verdicts(pvalue=np.array([0.6, 0.02, 0.9, 0.01]))).discoveries(0.1)
     np.testing.assert_array_equal(listed.objects, [1, 3])

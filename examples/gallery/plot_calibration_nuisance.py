@@ -38,7 +38,8 @@ for name, model, objects in (
 ):
     proba = model.predict_proba(objects)[np.arange(600), data.test_label]
     losses[name] = -np.log(np.maximum(proba, 1e-300)).mean()
-    print(name.replace("\n", " "), "- log-loss", losses[name].round(3), "- right", np.mean(proba > 0.5))
+    right = np.mean(proba > 0.5)
+    print(f"{' '.join(name.split())}: log-loss {losses[name]:.3f}, {right:.3f} right")
 
 # %%
 # One object through both instruments, and what not knowing costs.

@@ -28,7 +28,7 @@ from badac.job import (
     write_results,
 )
 from badac.job.folder import output_folder
-from badac.job.report import headline
+from badac.job.report import headline, strangest_cards
 from badac.job.simulated import simulate, write_survey, write_tables
 from badac.metrics import ClassificationSummary, DetectionSummary, classification_summary, detection_summary
 from badac.plots.page import Page
@@ -36,6 +36,8 @@ from badac.simulate.surveys import star_catalogue, variable_stars
 from badac.writing import write_whole
 
 Step = Callable[[str], AbstractContextManager[None]]
+
+_DRAWN = 2  # objects of each kind on the first page: one row of it
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class DemoOptions:
         Of the generated data. The lists of the catalogue with seeds 0 to 9 hold 22 known stars of 248, within their level
         of a tenth; ten of the 22 are in that of seed 0, which is no example.
     n_curves : int
-        Training and new curves; a fifth of it light curves, a half of it stars.
+        Training and new curves; a tenth of it light curves, a half of it stars.
     n_jobs : int, optional
         Threads.
     settings : Settings, optional
@@ -204,6 +206,7 @@ def report(parts: Sequence[Part]) -> Page:
         page.section(f"{story.title[:1].upper()}{story.title[1:]}")
         page.paragraph(story.about)
         page.paragraph(headline(part.found))
+        page.cards(strangest_cards(part.found, _DRAWN))
         page.links(
             [
                 (f"{part.name}/report.html", f"The report: what is new among the {story.title}?"),

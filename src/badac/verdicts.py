@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.files import needs
+from badac.data.rows import unpacked
 
 __all__ = ["Verdicts"]
 
@@ -182,7 +183,7 @@ class Verdicts:
             if name == "extrapolated":
                 out[KIND] = kind_of(self[name])
             elif name not in PER_CLASS:
-                out[name] = self[name]
+                out[name] = unpacked(self[name]) if name == "object" else self[name]
             elif per_class:
                 out |= {f"{name}_{label}": self[name][:, k] for k, label in enumerate(self.classes.tolist())}
         # A name of the table that is one of the answers' too, such as its own class, is told apart.

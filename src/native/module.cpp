@@ -3,12 +3,14 @@
 #include <chrono>
 #include <string>
 
+#include "counts.hpp"
 #include "dispatch.hpp"
 #include "hypothesis.hpp"
 #include "improve.hpp"
 #include "latent.hpp"
 #include "mixture.hpp"
 #include "pair_door.hpp"
+#include "low_rank.hpp"
 #include "points.hpp"
 #include "pointwise.hpp"
 #include "trees.hpp"
@@ -50,14 +52,16 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 8;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 12;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_hypothesis(m);
     bind_improve(m);
     bind_latent(m);
     bind_mixture(m);
     bind_points(m);
+    bind_low_rank(m);
     bind_pointwise(m);
     bind_trees(m);
+    bind_counts(m);
     bind_widths(m);
 
     m.def("levels", [] {

@@ -4,16 +4,14 @@
 #include <math.h>
 
 #include "heed.hpp"
+#include "point_sums.hpp"
 #include "vmath.hpp"
 
 namespace badac {
 namespace BADAC_LEVEL {
 namespace {
 
-constexpr int L = Simd<double>::lanes;
-constexpr int kTogether = 4;  // points added at a time, so that a sum is loaded and stored once for all of them
 constexpr double kHopeless = 20.0;  // nats: such a shift has no weight among the others
-constexpr double kLog2Pi = 1.83787706640934548356;
 
 int padded(const PointsModel& in) { return (in.j + in.r + 1 + L - 1) / L * L; }
 
@@ -84,9 +82,9 @@ void compress(double unit, int64_t count, double* at) {
     }
 }
 
-// The rows of `count` points of a group, at the times in `work.at`: local shapes, shapes and residual.
-void make_rows(const PointsModel& in, int64_t start, int64_t count, int64_t band, int width, const Work& work) {
-    const int n = in.n_knots, last = in.j + in.r;
+// The rows of `count` points of a group, at the times in `work.at`: local shapes, shapes and mean.
+void make_rows(const PointsModel& in, int64_t count, int64_t band, int width, const Work& work) {
+    const int n = in.n_knots;
     if (isfinite(in.period)) {
         for (int64_t k = 0; k < count; ++k) {
             near_knots(in, work.at[k], work.near);
@@ -130,57 +128,15 @@ void make_rows(const PointsModel& in, int64_t start, int64_t count, int64_t band
             }
         }
     }
+}
+
+// The same with residuals in place of the mean, and rows of zeros up to a whole number of them together.
+void make_residual_rows(const PointsModel& in, int64_t start, int64_t count, int64_t band, int width, const Work& work) {
+    const int last = in.j + in.r;
+    make_rows(in, count, band, width, work);
     for (int64_t k = 0; k < count; ++k) work.rows[k * width + last] = in.values[start + k] - work.rows[k * width + last];
     const int64_t whole = (count + kTogether - 1) / kTogether * kTogether;
     for (int64_t i = count * width; i < whole * width; ++i) work.rows[i] = 0.0;
-}
-
-// sum (width x width) += w x x' over kTogether rows x, from the vector that holds the diagonal to the right; rows that are not there
-// are 0. Two rows of the sum at a time: a vector of x is loaded once for both.
-void add_rows(const double* rows, const double* weighed, int size, int width, double* sum) {
-    int a = 0;
-    for (; a + 1 < size; a += 2) {
-        VecD upper[kTogether], lower[kTogether];
-        for (int k = 0; k < kTogether; ++k) {
-            upper[k] = broadcast<VecD>(weighed[k * width + a]);
-            lower[k] = broadcast<VecD>(weighed[k * width + a + 1]);
-        }
-        for (int c = a / L * L; c < width; c += L) {
-            VecD first = load<VecD>(sum + a * width + c), second = load<VecD>(sum + (a + 1) * width + c);
-            for (int k = 0; k < kTogether; ++k) {
-                const VecD x = load<VecD>(rows + k * width + c);
-                first = fma(upper[k], x, first);
-                second = fma(lower[k], x, second);
-            }
-            store(sum + a * width + c, first);
-            store(sum + (a + 1) * width + c, second);
-        }
-    }
-    if (a == size) return;
-    VecD factor[kTogether];
-    for (int k = 0; k < kTogether; ++k) factor[k] = broadcast<VecD>(weighed[k * width + a]);
-    for (int c = a / L * L; c < width; c += L) {
-        VecD total = load<VecD>(sum + a * width + c);
-        for (int k = 0; k < kTogether; ++k) total = fma(factor[k], load<VecD>(rows + k * width + c), total);
-        store(sum + a * width + c, total);
-    }
-}
-
-// Sweep the first j rows out of the symmetric sum + I / wide (its upper triangle); the log determinant of I + wide times that part.
-double sweep(double* sum, int j, int size, int width, double wide) {
-    double log_det = 0.0;
-    for (int a = 0; a < j; ++a) {
-        double* pivot = sum + a * width;
-        const double value = pivot[a] + 1.0 / wide, inverse = 1.0 / value;
-        log_det += log(wide * value);
-        for (int b = a + 1; b < size; ++b) {
-            const double f = pivot[b] * inverse;
-            const VecD factor = broadcast<VecD>(-f);
-            double* row = sum + b * width;
-            for (int c = b / L * L; c < width; c += L) store(row + c, fma(factor, load<VecD>(pivot + c), load<VecD>(row + c)));
-        }
-    }
-    return log_det;
 }
 
 // Add w x x' of the rows of a group, w = 1 / (variance + rough); the logarithm of the product of all (variance + rough).
@@ -218,7 +174,7 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* memory
         const int64_t start = in.first[g], count = in.first[g + 1] - start, band = in.band[g];
         for (int64_t k = 0; k < count; ++k) work.at[k] = in.at[start + k];
         attention.spent(count * (isfinite(in.period) ? int64_t(in.n_knots) * (width + 20) : int64_t(8) * width + 60));
-        make_rows(in, start, count, band, width, work);
+        make_residual_rows(in, start, count, band, width, work);
         for (int s = 0; s < in.n_widths; ++s) {
             const double wide = in.widths[s];
             for (int i = 0; i < width * width; ++i) work.sum[i] = 0.0;
@@ -259,7 +215,7 @@ void shifted(const PointsModel& in, int64_t object, const double* shifts, int n_
             for (int64_t k = 0; k < count; ++k) work.at[k] = in.at[start + k] - shifts[s];
             attention.spent(count * (isfinite(in.period) ? int64_t(in.n_knots) * (width + 20) : int64_t(8 + size) * width + 90));
             if (in.unit > 0.0) compress(in.unit, count, work.at);
-            make_rows(in, start, count, band, width, work);
+            make_residual_rows(in, start, count, band, width, work);
             total += double(count) * kLog2Pi + add_group(in, start, count, in.psi[band], size, width, work);
         }
         total += sweep(work.sum, r, size, width, 1.0);
@@ -268,7 +224,27 @@ void shifted(const PointsModel& in, int64_t object, const double* shifts, int n_
     }
 }
 
-const PointsKernels kernels = {L, work_size, likelihood, shifted};
+// Curves at points of one band, in the order in which the coefficients came: mean, shapes, local shapes.
+void rows_of(const PointsModel& in, int64_t start, int64_t count, int64_t band, double* memory, double* out) {
+    const int r = in.r, j = in.j, width = padded(in), columns = 1 + r + j;
+    const Work work(in, memory);
+    Attention attention;
+    for (int64_t done = 0; done < count; done += in.longest) {
+        const int64_t some = count - done < in.longest ? count - done : in.longest;
+        for (int64_t k = 0; k < some; ++k) work.at[k] = in.at[start + done + k];
+        attention.spent(some * (isfinite(in.period) ? int64_t(in.n_knots) * (width + 20) : int64_t(8) * width + 60));
+        make_rows(in, some, band, width, work);
+        for (int64_t k = 0; k < some; ++k) {
+            const double* row = work.rows + k * width;
+            double* to = out + (done + k) * columns;
+            to[0] = row[j + r];
+            for (int a = 0; a < r; ++a) to[1 + a] = row[j + a];
+            for (int a = 0; a < j; ++a) to[1 + r + a] = row[a];
+        }
+    }
+}
+
+const PointsKernels kernels = {L, work_size, likelihood, shifted, rows_of};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

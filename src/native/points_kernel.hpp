@@ -43,6 +43,8 @@ struct PointsKernels {
     void (*likelihood)(const PointsModel&, int64_t object, int64_t n, double* work, double* precision, double* shift, double* offset);
     // Log evidence (n_shifts) of one object with its points earlier by each shift, positions drawn from N(0, I), no local shapes.
     void (*shifted)(const PointsModel&, int64_t object, const double* shifts, int n_shifts, double* work, double* out);
+    // Curves (count, 1 + r + j) at points of one band, from point `start` on: mean, shapes, local shapes.
+    void (*rows)(const PointsModel&, int64_t start, int64_t count, int64_t band, double* work, double* out);
 };
 
 const PointsKernels* points_kernels_baseline();

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "heed.hpp"
+#include "packed_inverse.hpp"
 #include "vmath.hpp"
 
 namespace badac {
@@ -20,29 +21,6 @@ BADAC_INLINE double total(const VecD& x) {
     double sum = 0.0;
     for (int i = 0; i < L; ++i) sum += x[i];
     return sum;
-}
-
-// Inverse of I + A (packed, upper triangle row by row) in place, by sweeping every pivot; positive definite as it is.
-void invert(double* A, int r) {
-    double M[kWidthsMaxRank * kWidthsMaxRank], column[kWidthsMaxRank];
-    double* entry = A;
-    for (int a = 0; a < r; ++a)
-        for (int c = a; c < r; ++c, ++entry) M[a * r + c] = M[c * r + a] = *entry + (a == c ? 1.0 : 0.0);
-    for (int a = 0; a < r; ++a) {
-        const double inverse = 1.0 / M[a * r + a];
-        for (int c = 0; c < r; ++c) column[c] = M[c * r + a];
-        for (int c = 0; c < r; ++c) {
-            if (c == a) continue;
-            const double f = column[c] * inverse;
-            for (int d = 0; d < r; ++d) M[c * r + d] -= f * M[a * r + d];
-            M[c * r + a] = -f;
-        }
-        for (int d = 0; d < r; ++d) M[a * r + d] *= inverse;
-        M[a * r + a] = inverse;
-    }
-    entry = A;
-    for (int a = 0; a < r; ++a)
-        for (int c = a; c < r; ++c, ++entry) *entry = 0.5 * (M[a * r + c] + M[c * r + a]);
 }
 
 int64_t posterior_work(const WidthsModel& in) { return in.padded * (4 + 3 * int64_t(in.n_widths)); }
@@ -100,7 +78,7 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
             b[a] = total(sum);
         }
         attention.spent(r * p);
-        invert(A, r);
+        invert<kWidthsMaxRank>(A, r);
         double change = 0.0;
         for (int a = 0; a < r; ++a) moved[a] = 0.0;
         double* entry = A;

@@ -16,8 +16,10 @@ import numpy as np
 
 from badac._kernels import Backend
 from badac._kernels.arguments import Pairs
+from badac._kernels.counts import CountedPoints, LaplaceSteps, Quadrature
 from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import GROUP, Components, Gaussians, Near, latent_step, pack, unpack
+from badac._kernels.low_rank import Columns, LowRankPoints
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
 from badac._kernels.trees import Growth, Nodes, grow_trees
@@ -53,14 +55,23 @@ def _flat(result: Any) -> list[np.ndarray]:
     return [result] if isinstance(result, np.ndarray) else [array for part in result for array in _flat(part)]
 
 
-def assert_follows(backend: Backend, definition: Backend, kernel: str, size: tuple[int, ...]) -> None:
-    """Hold one kernel of a backend to the definition."""
+def assert_follows(
+    backend: Backend,
+    definition: Backend,
+    kernel: str,
+    size: tuple[int, ...],
+    ways: Sequence[Callable[[], None]] = (lambda: None,),
+) -> None:
+    """Hold one kernel of a backend to the definition, in each of the ways that are set up one after the other."""
     row = TABLE[kernel]
     arguments = row.make(*size)
-    for found, expected in zip(
-        run(backend, kernel, arguments), run(definition, kernel, arguments), strict=True
-    ):
-        np.testing.assert_allclose(found, expected, rtol=row.rtol, atol=row.atol, err_msg=f"{kernel} {size}")
+    defined = run(definition, kernel, arguments)
+    for way in ways:
+        way()
+        for found, expected in zip(run(backend, kernel, arguments), defined, strict=True):
+            np.testing.assert_allclose(
+                found, expected, rtol=row.rtol, atol=row.atol, err_msg=f"{kernel} {size}"
+            )
 
 
 def _pairs(n: int, k: int, m: int) -> Pairs:
@@ -239,6 +250,37 @@ def _posterior_of_widths(n: int, m: int, r: int, max_steps: int) -> Arguments:
     return {"points": _wide(n, m, r), "max_steps": max_steps, "tolerance": 0.0}
 
 
+def _counted(n: int, m: int, r: int) -> CountedPoints:
+    """Counts from none to thousands; some points missing, an object without any, a point without a spread of its own."""
+    rng = np.random.default_rng([n, m, r])
+    mean, factors, psi = (
+        rng.normal(0.0, 2.0, m),
+        rng.standard_normal((m, r)) / np.sqrt(r),
+        rng.uniform(0.0, 0.5, m),
+    )
+    psi[0] = 0.0
+    exposure = np.broadcast_to(rng.uniform(0.1, 30.0, (n, 1)), (n, m)).copy()
+    counts = rng.poisson(exposure * np.exp(mean + rng.standard_normal((n, r)) @ factors.T)).astype(float)
+    if n > 2:
+        counts[1, 0] = exposure[1, 0] = 0.0
+        counts[2] = exposure[2] = 0.0
+    return CountedPoints(counts, exposure, mean, factors, psi)
+
+
+def _likelihood_of_counts(n: int, m: int, r: int, positions: int) -> Arguments:
+    drawn = np.random.default_rng(1).standard_normal((n, positions, r))
+    if n > 3:
+        drawn[3] *= 100.0  # rates beyond any
+    nodes, weights = np.polynomial.hermite_e.hermegauss(5)
+    quadrature = Quadrature(nodes, np.log(weights / weights.sum()))
+    return {"points": _counted(n, m, r), "positions": drawn, "quadrature": quadrature}
+
+
+def _posterior_of_counts(n: int, m: int, r: int, most: int) -> Arguments:
+    # No tolerance: all go on to the last step, whatever rounding says about having settled.
+    return {"points": _counted(n, m, r), "steps": LaplaceSteps(most, 0.0, 3.0, 1e3)}
+
+
 _PAIRS = [(1, 1, 1), (3, 33, 8), (20, 101, 37), (66, 300, 31), (80, 701, 30)]
 _LATENT = [(1, 1, 1), (5, 3, 2), (17, 4, 6), (9, 2, 12), (6, 3, 15), (4, 2, 33), (3, 2, 49)]
 _BUMPS = [(1, 6, 1, 1), (13, 30, 4, 2), (6, 40, 14, 2), (5, 20, 3, 3)]
@@ -273,6 +315,63 @@ def _shifted(n: int, m: int, r: int, n_shifts: int, unit: float, period: float) 
     coefficients = curves.coefficients[:, np.append(0, 1 + order)]
     curves = curves._replace(knots=curves.knots[order], coefficients=coefficients)
     return {"points": points, "curves": curves, "shifts": np.linspace(-1.0, 1.0, n_shifts), "unit": unit}
+
+
+def _grouped(n: int, m: int, n_bands: int) -> Arguments:
+    """Objects of 0 to m points in any order of bands; a band that no point has is not asked for where there is none."""
+    rng = np.random.default_rng([n, m, n_bands])
+    values = np.resize(rng.standard_normal((min(n, 99), m)), (n, m))
+    values[:99][rng.random((min(n, 99), m)) < 0.3] = np.nan
+    band = np.where(np.isnan(values), -1, np.resize(rng.integers(0, n_bands, 997), (n, m)))
+    at = np.linspace(0.0, 1.0, m) if m % 2 else np.resize(rng.random(997), (n, m))
+    sigma = np.full((n, m), 0.3)
+    return {
+        "values": values,
+        "sigma": sigma,
+        "at": at,
+        "band": band if n_bands > 1 else None,
+        "n_bands": n_bands,
+    }
+
+
+def _curve_rows(n: int, m: int, r: int, j: int, period: float) -> Arguments:
+    """Points of `_own_points`, those of a band in runs of a few."""
+    _, curves, _ = _own_points(2, m, r, j, period).values()
+    rng = np.random.default_rng(n)
+    band = np.resize(np.repeat(rng.integers(0, 2, 50), rng.integers(1, 9, 50)), n)
+    return {"at": rng.uniform(-0.5, 1.5, n), "band": band, "curves": curves}
+
+
+def _low_rank(n: int, p: int, r: int, j: int) -> Arguments:
+    """Objects of 0 to p points, in three bands in any order, the padding full of what no one may read."""
+    rng = np.random.default_rng([n, p, r, j])
+    band = rng.integers(0, 3, (n, p))
+    band[::2].sort(axis=1)
+    band[np.arange(p) >= rng.integers(0, p + 1, n)[:, None]] = -1
+    gone = band < 0
+    residual, variance = (
+        rng.standard_normal((n, p)),
+        rng.uniform(0.1, 2.0, (n, p)) * 10.0 ** rng.integers(-2, 3, (n, 1)),
+    )
+    residual[gone], variance[gone] = 7.0, 0.5
+    shapes, local = rng.standard_normal((n, p, r)), rng.standard_normal((n, p, j))
+    return {"points": LowRankPoints(residual, variance, band, shapes, local)}
+
+
+def _with_columns(n: int, p: int, r: int, j: int, q: int) -> Arguments:
+    """Columns that are 0 but near a place of theirs, for two thirds of the objects, some of them twice."""
+    rng = np.random.default_rng([n, q])
+    given = _low_rank(n, p, r, j)
+    lag = np.abs(np.arange(p)[:, None] - np.linspace(0.0, p, q)) / max(p / 8.0, 1.0)
+    columns = np.where(lag < 1.0, 1.0 - lag, 0.0) * rng.uniform(0.5, 1.5, (n + 1, p, q))
+    rows = rng.integers(0, n, max(1, 2 * n // 3))
+    return {**given, "added": Columns(rows, columns, rng.integers(0, n + 1, rows.size))}
+
+
+def _with_sizes(n: int, p: int, r: int, j: int, q: int, common: float) -> Arguments:
+    given = _with_columns(n, p, r, j, q)
+    sizes = np.random.default_rng(q).uniform(0.0, 2.0, (len(given["added"].rows), 2, q))
+    return {**given, "sizes": sizes, "common": common}
 
 
 def _pointwise(n: int, m: int, g: int) -> Arguments:
@@ -353,6 +452,14 @@ TABLE: dict[str, Row] = {
     "weigh_points": Row(
         _points, [(1, 1), (3, 7), (5, 16), (2, 101)], (3000, 100), (2_000_000, 100), 1e-12, 1e-9
     ),
+    "grouped_points": Row(
+        _grouped,
+        [(1, 1, 1), (0, 3, 2), (7, 9, 1), (12, 30, 4), (5, 2, 7)],
+        (700, 60, 4),
+        (20_000, 1, 100_000),
+        0.0,
+        0.0,
+    ),
     "points_likelihood": Row(
         _own_points,
         [
@@ -379,6 +486,45 @@ TABLE: dict[str, Row] = {
         (20_000, 60, 24, 40, 0.3, np.inf),
         1e-9,
         1e-9,
+    ),
+    "curve_rows": Row(
+        _curve_rows,
+        [(1, 1, 0, 0, np.inf), (40, 9, 3, 2, np.inf), (150, 30, 13, 8, 0.7), (9, 5, 50, 3, 1.0)],
+        (9000, 60, 12, 8, np.inf),
+        (4_000_000, 250, 40, 30, 0.7),
+        1e-9,
+        1e-9,
+    ),
+    "low_rank_offset": Row(
+        _low_rank,
+        [(1, 1, 0, 0), (5, 9, 3, 0), (6, 40, 0, 5), (7, 33, 6, 8), (3, 60, 49, 33)],
+        (700, 60, 6, 8),
+        (300, 200, 300, 200),
+        1e-9,
+        1e-9,
+    ),
+    "low_rank_filtered": Row(
+        _with_columns,
+        [(1, 1, 0, 0, 1), (5, 9, 3, 0, 7), (6, 40, 0, 5, 0), (7, 33, 6, 8, 30), (3, 60, 49, 33, 81)],
+        (700, 60, 6, 8, 80),
+        (600, 200, 200, 120, 300),
+        1e-8,
+        1e-8,
+    ),
+    "low_rank_gain": Row(
+        _with_sizes,
+        [
+            (1, 1, 0, 0, 1, 1.0),
+            (5, 9, 3, 0, 7, 0.5),
+            (6, 40, 0, 5, 0, 0.3),
+            (7, 33, 6, 8, 30, 1.0),
+            (4, 33, 0, 0, 34, 0.5),
+            (3, 60, 20, 9, 17, 0.0),
+        ],
+        (300, 60, 6, 8, 30, 1.0),
+        (2000, 100, 80, 50, 60, 0.5),
+        1e-8,
+        1e-8,
     ),
     "pointwise_logsumexp": Row(
         _pointwise,
@@ -413,6 +559,22 @@ TABLE: dict[str, Row] = {
         (1000, 101, 20, 400),
         1e-8,
         1e-9,
+    ),
+    "poisson_log_likelihood": Row(
+        _likelihood_of_counts,
+        [(*size, 11) for size in _WIDTHS],
+        (500, 34, 5, 16),
+        (4000, 101, 8, 150),
+        1e-9,
+        1e-8,
+    ),
+    "poisson_posterior": Row(
+        _posterior_of_counts,
+        [(*size, 9) for size in _WIDTHS],
+        (500, 34, 5, 9),
+        (1000, 101, 20, 400),
+        1e-8,
+        1e-8,
     ),
     "grow_trees": Row(_growth, _TREES, (2000, 10, 3, 8), (20_000, 30, 5, 200), 0.0, 0.0),
     "walk_trees": Row(_walk, _TREES, (3001, 10, 3, 64), (100_001, 10, 3, 2000), 1e-12, 1e-12),

@@ -168,6 +168,47 @@ def shifted(**changed: Any) -> None:
     core.shifted_evidence(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+def grouped(**changed: Any) -> None:
+    n, m, bands = 2, 3, 2
+    given: dict[str, Any] = {name: np.empty(n * m) for name in ("values", "variance", "at")}
+    given |= {"first": np.empty(n * bands + 1, np.int64), "band": np.empty(n * bands, np.int64)}
+    given |= {"group": np.empty(n + 1, np.int64), "all_band": np.array([[0, 1, 0], [1, 1, 0]])}
+    given |= {name: np.ones((n, m)) for name in ("all_values", "sigma", "all_at")}
+    core.grouped_points(**{**given, "n_bands": bands, "n_threads": 1, **changed})
+
+
+def curve_rows(**changed: Any) -> None:
+    given: dict[str, Any] = {
+        "out": np.empty((3, 2)),
+        "at": np.arange(3.0),
+        "band": np.zeros(3, np.int64),
+        "rank": 1,
+    }
+    given |= {"knots": np.arange(2.0), "coefficients": np.ones((1, 3, 2)), "length": 1.0, "period": np.inf}
+    core.curve_rows(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def low_rank(name: str, n: int = 2, p: int = 3, q: int = 2, **changed: Any) -> None:
+    given: dict[str, Any] = {
+        "residual": np.ones((n, p)),
+        "variance": np.ones((n, p)),
+        "shapes": np.ones((n, p, 1)),
+    }
+    given |= {"band": np.zeros((n, p), np.int64), "local": np.ones((n, p, 2))}
+    if name != "low_rank_offset":
+        given |= {
+            "rows": np.zeros(1, np.int64),
+            "places": np.zeros(1, np.int64),
+            "columns": np.ones((1, p, q)),
+        }
+    given |= {
+        "low_rank_offset": {"out": np.empty(n)},
+        "low_rank_filtered": {"signal": np.empty((1, q)), "precision": np.empty((1, q))},
+        "low_rank_gain": {"out": np.empty((1, 2)), "sizes": np.ones((1, 2, q)), "common": 0.5},
+    }[name]
+    getattr(core, name)(**{**given, "n_threads": 1, "level": "", **changed})
+
+
 def widths(name: str, n: int = 2, m: int = 3, r: int = 1, **changed: Any) -> None:
     given: dict[str, Any] = (
         {"weight": np.empty((n, m)), "squared": np.empty((n, m)), "max_steps": 5, "tolerance": 0.0}
@@ -231,6 +272,12 @@ CALLS: dict[str, Call] = {
     "weigh_points": points,
     "points_likelihood": irregular,
     "shifted_evidence": shifted,
+    "grouped_points": grouped,
+    "curve_rows": curve_rows,
+    **{
+        n: lambda n=n, **c: low_rank(n, **c)
+        for n in ("low_rank_offset", "low_rank_filtered", "low_rank_gain")
+    },
     "latent_without": without,
     "bumps": bumps,
     **{n: lambda n=n, **c: widths(n, **c) for n in ("widths_posterior", "widths_log_likelihood")},
@@ -246,6 +293,8 @@ WRITTEN = {
     "latent_improved": ("weights", "means", "covariances", "precision", "shift", "log_constant"),
     "weigh_points": ("weight", "scaled", "offset"),
     "points_likelihood": ("precision", "shift", "offset"),
+    "grouped_points": ("values", "variance", "at", "first", "group", "band"),
+    "low_rank_filtered": ("signal", "precision"),
     "latent_without": ("out_precision", "out_shift", "out_offset"),
     "widths_posterior": ("weight", "squared"),
     "grow_trees": (),
@@ -307,6 +356,53 @@ def test_a_curve_that_is_not_there_cannot_be_left_out(kernel: str, skip: int, n:
 def test_bumps_out_of_range(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="out of range"):
         bumps(**changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"rows": np.array([2])},
+        {"rows": np.array([-1])},
+        {"places": np.array([1])},
+        {"places": np.array([-1])},
+        {"places": np.zeros(2, np.int64)},
+        {"columns": np.ones((1, 2, 2))},
+        {"sizes": np.ones((1, 2, 3))},
+        {"common": 1.5},
+        {"common": np.nan},
+        {"band": np.zeros((2, 2), np.int64)},
+        {"local": np.ones((2, 2, 2))},
+        {"shapes": np.ones((1, 3, 1))},
+    ],
+)
+def test_columns_that_do_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="fit|out of range|share"):
+        low_rank("low_rank_gain", **changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"all_band": np.full((2, 3), 2)},
+        {"all_band": np.full((2, 3), -1)},
+        {"all_band": np.zeros((3, 2), np.int64)},
+        {"n_bands": 0},
+        {"n_bands": 2**31 - 1},
+        {"sigma": np.ones((2, 2))},
+        {"band": np.empty(3, np.int64)},
+        {"group": np.empty(2, np.int64)},
+        {"all_values": np.ones((3, 3))},
+    ],
+)
+def test_groups_that_do_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="fit|at least"):
+        grouped(**changed)
+
+
+@pytest.mark.parametrize("band", [-1, 1, 2**62])
+def test_curves_of_bands_that_are_not_there(band: int) -> None:
+    with pytest.raises(ValueError, match="band does not fit"):
+        curve_rows(band=np.full(3, band))
 
 
 @pytest.mark.parametrize(

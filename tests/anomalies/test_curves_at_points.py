@@ -12,9 +12,10 @@ from badac.anomalies.curves_at_points import (
     NoClass,
     curve_alone,
     curve_on_class,
-    log_gain_of_bands,
 )
 from badac.latent.low_rank import LowRank
+from badac.latent.process import covariance
+from badac.latent.process_summary import Whitened
 
 LENGTHS = (0.05, 0.15, 0.4)
 
@@ -69,32 +70,6 @@ def test_alone_in_two_bands_features_and_kernel_agree(fitted):
     np.testing.assert_allclose(mine, kernel, rtol=0, atol=1.0)
 
 
-def test_bands_that_share_a_part_of_their_variance_against_the_whole_matrix():
-    rng = np.random.default_rng(0)
-    n, q, common = 4, 3, 0.3
-    parts, whole = [], np.zeros((n, 3 * q, 3 * q))
-    shift = np.zeros((n, 3 * q))
-    for band in range(2):
-        root = rng.normal(0, 1, (n, q, q))
-        precision, pull = root @ root.transpose(0, 2, 1), rng.normal(0, 2, (n, q))
-        parts.append((precision, pull))
-        own = slice((band + 1) * q, (band + 2) * q)
-        whole[:, :q, :q] += precision
-        whole[:, :q, own] += precision
-        whole[:, own, :q] += precision
-        whole[:, own, own] += precision
-        shift[:, :q] += pull
-        shift[:, own] += pull
-    sizes = rng.uniform(0.3, 2.0, (n, q))
-    all_sizes = np.hstack([np.sqrt(common) * sizes, *(np.sqrt(1 - common) * sizes for _ in range(2))])
-    inner = np.eye(3 * q) + all_sizes[:, :, None] * whole * all_sizes[:, None, :]
-    pulled = (all_sizes * shift)[..., None]
-    expected = (
-        0.5 * (pulled * np.linalg.solve(inner, pulled)).sum(axis=(1, 2)) - 0.5 * np.linalg.slogdet(inner)[1]
-    )
-    np.testing.assert_allclose(log_gain_of_bands(parts, sizes, common), expected, rtol=1e-10)
-
-
 def test_beyond_the_range_the_kernel_is_taken_and_the_others_do_not_change(fitted):
     model, curves = fitted
     anomaly = model.anomaly_model_
@@ -105,3 +80,26 @@ def test_beyond_the_range_the_kernel_is_taken_and_the_others_do_not_change(fitte
     others = np.arange(len(curves)) != 3
     np.testing.assert_allclose(after[others], before[others], rtol=0, atol=1e-8)
     assert np.isfinite(after).all()
+
+
+def test_a_band_with_one_point_is_a_variance_of_that_point(fitted):
+    model, curves = fitted
+    evaluator = model.anomaly_model_.points
+    values = curves.values.copy()
+    second = np.cumsum(curves.band == 1, axis=1)
+    values[(curves.band == 1) & (second > 1)] = np.nan
+    few = Measurements(values, 0.1, at=curves.at, band=curves.band)
+    _, block = next(iter(evaluator.blocks(few)))
+    assert ((block.band == 1) & block.seen).sum(axis=1).max() == 1
+    summary = evaluator.classes[0]
+    features = block.features(summary.process.basis)
+    residual = block.values - summary.curve.origin - features @ summary.curve.coefficients
+    for low, width in zip(summary.whitened(block), summary.widths, strict=True):
+        full, _, _ = covariance(summary.at_width(width), block, features)
+        dense = Whitened.of(block, np.where(block.seen, residual, 0.0), full)
+        np.testing.assert_allclose(low.log_evidence, dense.log_evidence, rtol=1e-9)
+        np.testing.assert_allclose(low.pulls()[block.seen], dense.pulls()[block.seen], rtol=1e-7, atol=1e-8)
+        for mine, theirs in zip(
+            low.predicted(block, block.seen), dense.predicted(block, block.seen), strict=True
+        ):
+            np.testing.assert_allclose(mine[block.seen], theirs[block.seen], rtol=1e-6, atol=1e-9)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.metrics import roc_auc_score
 from badac import BADACClassifier, Measurements, load, save
 from badac.calibration.null_distribution import (
     BETWEEN,
+    DEVIATING,
     UNLIKE,
     NullDistribution,
     learn_nonconformity,
@@ -69,6 +71,45 @@ def test_between_the_classes_is_strange_where_every_density_is_high() -> None:
     known = found.surprise(left_out)
     outputs = BaseOutputs(objects[:1], np.repeat(new[:, None], 3, axis=1), new, np.zeros(1))
     assert found.surprise(outputs)[0] > np.quantile(known, 0.9)
+
+
+def test_what_the_hypotheses_find_is_strange_although_the_object_fits_on_average() -> None:
+    rng = np.random.default_rng(2)
+    n, label = 400, np.repeat([0, 1], 200)
+    objects, level = Measurements(np.zeros((n, 1)), 1.0), np.zeros(n)
+    evidence = np.where(np.arange(2) == label[:, None], 0.0, -5.0) - rng.exponential(1.0, (n, 1))
+    all_evidence, factor = np.repeat(evidence[:, None], 3, axis=1), rng.standard_normal(n)
+    left_out = BaseOutputs(objects, all_evidence, evidence, level, factor)
+    found = learn_nonconformity([left_out], label, np.log([0.5, 0.5]), np.ones(1))
+    plain = learn_nonconformity([replace(left_out, deviation=None)], label, np.log([0.5, 0.5]), np.ones(1))
+    assert found.deviating is not None and plain.deviating is None
+    # All three are added up, and what is normal is what known objects have of the sum.
+    np.testing.assert_allclose(
+        found.number(left_out), plain.number(left_out) + found.deviating.surprise(factor, level)
+    )
+    assert found.compare(found.number(left_out), left_out)[0].mean() == pytest.approx(0.5, abs=0.01)
+    middling = np.full((1, 2), -0.7) * [0.1, 8.0]
+    new = BaseOutputs(
+        objects[:1], np.repeat(middling[:, None], 3, axis=1), middling, np.zeros(1), np.array([30.0])
+    )
+    assert found.surprise(new)[0] > np.quantile(found.surprise(left_out), 0.98)
+    assert plain.surprise(new)[0] < np.quantile(plain.surprise(left_out), 0.9)
+    assert found.reason(new)[0] == DEVIATING
+
+
+def test_objects_as_noisy_as_the_noisiest_left_out_one_are_compared_in_full() -> None:
+    rng = np.random.default_rng(3)
+    n, label, level = 600, np.arange(600) % 2, rng.uniform(-2.0, 1.0, 600)
+    objects = Measurements(np.zeros((n, 1)), 1.0)
+    evidence = np.where(np.arange(2) == label[:, None], 0.0, -5.0) - rng.exponential(1.0, (n, 1))
+    every = BaseOutputs(objects, np.repeat(evidence[:, None], 3, axis=1), evidence, level)
+    found = learn_nonconformity([every], label, np.log([0.5, 0.5]), np.ones(1))
+    pvalue, _ = found.compare(found.number(every), every)
+    noisy = level > 0.0
+    # 200 of them: a share of a tenth is known to 0.02. Hardly any is where the middling level is the last.
+    assert (pvalue[noisy] <= 0.1).mean() == pytest.approx(0.1, abs=0.06)
+    louder = replace(every, level=level + 2.0)
+    assert (found.compare(found.number(louder), louder)[0] >= pvalue).all()
 
 
 def strays(n: int, kind: int, seed: int) -> Measurements:

@@ -3,7 +3,7 @@ import numpy as np
 from badac import Measurements
 from badac.calibration.coarsening import Coarsening, relative_noise
 from badac.calibration.missingness import Missingness
-from badac.calibration.posterior import PosteriorCalibration, learn_calibration
+from badac.calibration.posterior import MayTell, PosteriorCalibration, learn_calibration
 from badac.calibration.stacking.base_models import learn_each
 from badac.classes import Instances, Template, TrainingScales
 from badac.noise import Gaussian
@@ -70,7 +70,8 @@ def test_a_stack_changes_nothing_that_is_drawn_later() -> None:
     later, learned = [], []
     for stack in (False, True):
         every = training(4)
-        learned.append(learn_calibration(every, models, np.log([0.5, 0.5]), stack=stack).ensemble is not None)
+        found = learn_calibration(every, models, np.log([0.5, 0.5]), MayTell(stack=stack))
+        learned.append(found.ensemble is not None)
         later.append(every.rng.random())
     assert learned == [False, True]
     assert later[0] == later[1]

@@ -1,5 +1,7 @@
 """When a stack is learned, and with it what the score is: no cliff stands at any number of objects."""
 
+from bisect import bisect_left
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -69,9 +71,13 @@ def test_many_objects_that_follow_their_models_have_no_stack() -> None:
 
 def test_the_gain_that_is_needed_has_no_cliff() -> None:
     gains = np.geomspace(1e-3, 10.0, 2000)
-    needed = [next((gain for gain in gains if is_worth_a_stack(gain, n)), np.inf) for n in range(10, 5000, 7)]
+    # More gain is worth it where less is: the first that is worth it is found by halving.
+    least = [
+        bisect_left(gains, True, key=lambda gain, n=n: is_worth_a_stack(gain, n)) for n in range(10, 5000, 7)
+    ]
+    needed = np.append(gains, np.inf)[least]
     # Falling with the number of objects by no more than their number grows, and level where a gain is too small to matter.
-    ratio = np.array(needed[:-1]) / np.array(needed[1:])
+    ratio = needed[:-1] / needed[1:]
     step = gains[1] / gains[0]
     assert np.all(ratio >= 1.0) and np.all(ratio <= 17 / 10 * step)
     assert needed[-1] == pytest.approx(LEAST_GAIN, rel=step - 1.0)

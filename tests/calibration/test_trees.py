@@ -4,7 +4,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from badac import Measurements, _kernels
 from badac._kernels.trees import Growth
-from badac.calibration.stacking.trees import Trees, draw, grow, not_drawn, numbers
+from badac.calibration.stacking.trees import Copies, Trees, draw, grow, not_drawn, numbers
 from badac.classes import Population, TrainingScales
 from badac.noise import Gaussian
 from badac.training import TrainingSet
@@ -32,7 +32,20 @@ def training_set(objects: Measurements, label: np.ndarray, seed: int) -> Trainin
 def grown(objects: Measurements, label: np.ndarray, *, sees_gaps: bool) -> Trees:
     training = training_set(objects, label, 1)
     blind = Population().fit(objects, training.noise, training.rng, training.scales)
-    return grow(training, blind, (0.0, 0.5), sees_gaps=sees_gaps)[0]
+    return grow(training, Copies.of(training, blind, (0.0, 0.5)), sees_gaps=sees_gaps)[0]
+
+
+def test_trees_and_more_of_them_vote_together() -> None:
+    objects, label = two_kinds(60, 2)
+    first, rest = (grown(with_gaps(objects, seed), label, sees_gaps=True).first(5) for seed in (3, 4))
+    both = first.and_more(rest)
+    asked = np.ones((60, 10), dtype=bool)
+    votes = [
+        _kernels.walk_trees(numbers(objects, first.blind, first.scales, sees_gaps=True), trees.nodes, None)
+        for trees in (first, rest, both)
+    ]
+    np.testing.assert_allclose(votes[2], votes[0] + votes[1], rtol=1e-6)
+    assert both.broken() == "" and both.log_evidence(objects, asked).shape == (60, 2)
 
 
 def test_trees_are_those_of_scikit_learn() -> None:
@@ -108,5 +121,5 @@ def test_one_class_may_have_no_member_left(levels: tuple[float, ...]) -> None:
     label = np.zeros(40, dtype=np.int64)
     training = training_set(objects, label, 0)
     blind = Population().fit(objects, training.noise, training.rng, training.scales)
-    trees, _ = grow(training, blind, levels, sees_gaps=False)
+    trees, _ = grow(training, Copies.of(training, blind, levels), sees_gaps=False)
     assert np.isfinite(trees.log_evidence(objects)).all()

@@ -10,6 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import badac
 from badac import BADACClassifier, Measurements
+from badac.calibration.pool import Pool
 from badac.calibration.two_groups import TwoGroups, falling_density
 
 
@@ -37,6 +38,26 @@ def test_probabilities_are_right_on_average(rng: np.random.Generator) -> None:
         true += np.bincount(tenth, strange, 10)
         count += np.bincount(tenth, minlength=10)
     # A density of few objects is too high at 0 (Grenander's is): .05, and what chance leaves of so many objects.
+    for s, t, n in zip(stated[1:], true[1:], count[1:], strict=True):
+        assert abs(s - t) / n < 0.05 + 3.0 * np.sqrt(0.25 / n)
+
+
+def test_the_average_over_samples_is_right_on_average_and_falls(rng: np.random.Generator) -> None:
+    """The same with 1,000 known objects that say what the p-values are: their number is uncertain where they are few."""
+    stated, true, count = np.zeros((3, 10))
+    for _ in range(5):
+        strange = rng.random(4000) < 0.02
+        score = np.where(strange, rng.exponential(12.0, 4000), rng.exponential(1.0, 4000))
+        known = rng.exponential(1.0, 1000)
+        pvalue = Pool.of(known).pvalue(score)
+        found = TwoGroups.averaged(pvalue, score, known, 0.02, rng)
+        assert (np.diff(found.pvalue) > 0).all() and (np.diff(found.proba) <= 0).all()
+        proba = found.anomaly_proba(pvalue)
+        assert abs(proba.sum() - strange.sum()) < 30
+        tenth = np.minimum((10 * proba).astype(int), 9)
+        stated += np.bincount(tenth, proba, 10)
+        true += np.bincount(tenth, strange, 10)
+        count += np.bincount(tenth, minlength=10)
     for s, t, n in zip(stated[1:], true[1:], count[1:], strict=True):
         assert abs(s - t) / n < 0.05 + 3.0 * np.sqrt(0.25 / n)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import badac
 from badac import BADACClassifier, Measurements
+from badac.anomalies import Deviations
 from badac.estimators.cross_fitting import folds
 
 
@@ -130,3 +133,23 @@ def test_an_unfitted_model_says_so() -> None:
 def test_an_object_without_any_point_is_no_discovery(model: BADACClassifier) -> None:
     nothing = Measurements(np.full((5, 12), np.nan), 0.1, at=np.linspace(0.0, 1.0, 12))
     np.testing.assert_array_equal(model.anomaly_pvalue(nothing), 1.0)
+
+
+def test_what_an_anomaly_is_without_a_fold_is_what_learning_anew_says() -> None:
+    # 450 members a class, two of them with a steep bend: most are sure of themselves and are not asked again.
+    rng = np.random.default_rng(12)
+    x = np.linspace(0.0, 1.0, 30)
+    curves = rng.normal(1.0, 0.4, (900, 1)) * np.where(np.arange(900)[:, None] < 450, x, np.sin(5.0 * x))
+    curves[::90] += 0.8 * np.sin(12.0 * x)
+    objects = Measurements(curves + 0.1 * rng.standard_normal(curves.shape), 0.1, at=x)
+    model = BADACClassifier("population", random_state=0).fit(objects, np.repeat([0, 1], 450))
+    whole, known = model.anomaly_model_, model.fitted_.known
+    rest = np.arange(900) % 6 != 1
+    around = replace(known, training=known.training[rest], label=known.label[rest])
+    doubtful = whole.doubtful(known)
+    assert 90 <= doubtful.sum() <= 180  # a tenth of each class by either measure
+    quick = whole.refit_without_some(around, doubtful[rest], np.random.default_rng(0))
+    anew = Deviations().fit(around, np.random.default_rng(0))
+    asked = known.training[~rest]
+    assert len(quick.grid.unseen) == len(anew.grid.unseen) > 0
+    np.testing.assert_allclose(quick.log_bayes_factor(asked), anew.log_bayes_factor(asked), atol=1e-6)

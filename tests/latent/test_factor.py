@@ -77,6 +77,6 @@ def test_leading_eigenvectors(m: int) -> None:
     rng = np.random.default_rng(7)
     axes = np.linalg.qr(rng.standard_normal((m, m)))[0]
     values = np.concatenate([[50.0, 20.0, 8.0], rng.uniform(-1.0, 1.0, m - 3)])
-    found, vectors = leading_eigenvectors((axes * values) @ axes.T, 3)
+    found, vectors, _ = leading_eigenvectors((axes * values) @ axes.T, 3)
     np.testing.assert_allclose(found, values[:3], rtol=1e-8)
     np.testing.assert_allclose(np.abs(np.sum(vectors * axes[:, :3], axis=0)), 1.0, rtol=1e-8)

@@ -1,6 +1,7 @@
 """The files that a reproduction leaves behind."""
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -120,6 +121,31 @@ def test_documentation_is_replaced_between_the_markers_only(tiny_run, tmp_path):
     assert "top-hat" in text
     write_documentation(tiny_run, page)
     assert page.read_text() == text
+
+
+def test_documentation_keeps_the_rows_of_algorithms_that_were_not_run_again(tiny_run, tmp_path):
+    page = tmp_path / "paper.md"
+    page.write_text(f"{BEGIN}\n{END}\n")
+    write_documentation(tiny_run, page)
+    whole = page.read_text()
+    algorithms = {row.algorithm for row in tiny_run.rows}
+    assert len(algorithms) > 2 and "badac" in algorithms
+    again = replace(
+        tiny_run, results=[one for one in tiny_run.results if one.cell.algorithm == "badac"], command="again"
+    )
+    write_documentation(again, page)
+    text = page.read_text()
+    assert "Rows of earlier runs, which this one left as they were: " in text
+    # To the digits that are printed, every table is what it was; sums of times are those of rounded parts.
+    before, after = (one.partition("### CPU seconds")[0].splitlines() for one in (whole, text))
+    assert [line for line in after if line.startswith("|")] == [
+        line for line in before if line.startswith("|")
+    ]
+    assert "| LOF | " in text.partition("### CPU seconds")[2]
+    # Rows of another number of curves are not comparable.
+    page.write_text(whole.replace("training and", "and"))
+    write_documentation(again, page)
+    assert "Rows of earlier runs" not in page.read_text()
 
 
 @pytest.mark.parametrize("text", ["", BEGIN, f"{END}\n{BEGIN}", f"{BEGIN}{END}{BEGIN}{END}"])

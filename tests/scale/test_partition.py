@@ -48,7 +48,7 @@ def test_nullable_and_arrow_columns_are_read(model: BADACClassifier, survey: Mea
 def test_a_model_without_errors_takes_values_alone() -> None:
     objects, label = curves(80, seed=11)
     model = BADACClassifier("template", random_state=0).fit(objects.values, label)
-    table = pd.DataFrame(objects.values, columns=[f"y{j}" for j in range(6)])
+    table = pd.DataFrame(objects.values.copy(), columns=[f"y{j}" for j in range(6)])
     np.testing.assert_array_equal(
         judge(table.assign(name="a"), model)["class"], model.predict(objects.values)
     )

@@ -19,6 +19,8 @@ from badac.cli.app import app
 from badac.job import Layout, RankOptions, Record, rank_file
 from badac.job.record import versions
 
+pytestmark = pytest.mark.usefixtures("one_drawing")
+
 
 @pytest.fixture
 def files(tmp_path: Path, model: BADACClassifier, survey: Measurements) -> Path:
@@ -76,7 +78,8 @@ def test_bad_rows_stop_a_run_or_are_listed(client: Any, files: Path) -> None:
     assert "object 110" not in set(ranked["object"])
 
 
-def test_options_that_need_a_cluster_say_so(files: Path) -> None:
+def test_options_that_need_a_cluster_say_so(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("badac.dask.files.ANSWERS_WITHIN", 1)
     folder = rank(files, str(files / "survey"), "-o", str(files / "out"), code=1)
     assert "add --workers N" in folder.output
     report = rank(files, str(files / "whole.parquet"), "--on-error", "report", code=2)

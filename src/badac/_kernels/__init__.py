@@ -4,7 +4,7 @@ A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMP
 or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
 else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
 that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `points`,
-`pointwise`, `hypotheses`, `widths`, `trees`). All take `n_threads`, and no result depends on it.
+`low_rank`, `pointwise`, `hypotheses`, `widths`, `counts`, `trees`). All take `n_threads`, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from badac._kernels import counts as _counts
 from badac._kernels import hypotheses as _hypotheses
 from badac._kernels import latent as _latent
+from badac._kernels import low_rank as _low_rank
 from badac._kernels import mixture as _mixture
 from badac._kernels import pairs as _pairs
 from badac._kernels import points as _points
@@ -36,6 +38,8 @@ __all__ = [
     "backend",
     "bump_average",
     "bump_ratios",
+    "curve_rows",
+    "grouped_points",
     "grow_trees",
     "latent_improved",
     "latent_left_out",
@@ -45,11 +49,16 @@ __all__ = [
     "latent_responsible",
     "latent_step",
     "latent_without",
+    "low_rank_filtered",
+    "low_rank_gain",
+    "low_rank_offset",
     "mixture_logsumexp",
     "pair_log_match",
     "pair_logsumexp",
     "points_likelihood",
     "pointwise_logsumexp",
+    "poisson_log_likelihood",
+    "poisson_posterior",
     "shifted_evidence",
     "using",
     "walk_trees",
@@ -116,13 +125,20 @@ latent_step = _dispatched(_latent.latent_step)
 latent_improved = _dispatched(_latent.latent_improved)
 latent_left_out = _dispatched(_latent.latent_left_out)
 weigh_points = _dispatched(_latent.weigh_points)
+grouped_points = _dispatched(_points.grouped_points)
 points_likelihood = _dispatched(_points.points_likelihood)
 shifted_evidence = _dispatched(_points.shifted_evidence)
+curve_rows = _dispatched(_low_rank.curve_rows)
+low_rank_offset = _dispatched(_low_rank.low_rank_offset)
+low_rank_filtered = _dispatched(_low_rank.low_rank_filtered)
+low_rank_gain = _dispatched(_low_rank.low_rank_gain)
 pointwise_logsumexp = _dispatched(_pointwise.pointwise_logsumexp)
 latent_without = _dispatched(_hypotheses.latent_without)
 bump_ratios = _dispatched(_hypotheses.bump_ratios)
 bump_average = _dispatched(_hypotheses.bump_average)
 widths_log_likelihood = _dispatched(_widths.widths_log_likelihood)
 widths_posterior = _dispatched(_widths.widths_posterior)
+poisson_log_likelihood = _dispatched(_counts.poisson_log_likelihood)
+poisson_posterior = _dispatched(_counts.poisson_posterior)
 grow_trees = _dispatched(_trees.grow_trees)
 walk_trees = _dispatched(_trees.walk_trees)

@@ -144,6 +144,21 @@ points_max_rank: int
 points_max_local: int
 points_max_knots: int
 
+def grouped_points(
+    values: FloatArray,
+    variance: FloatArray,
+    at: FloatArray,
+    first: IntArray,
+    group: IntArray,
+    band: IntArray,
+    all_values: FloatArray,
+    sigma: FloatArray,
+    all_at: FloatArray,
+    all_band: IntArray,
+    *,
+    n_bands: int,
+    n_threads: int,
+) -> tuple[int, int]: ...
 def points_likelihood(
     precision: FloatArray,
     shift: FloatArray,
@@ -181,6 +196,64 @@ def shifted_evidence(
     length: float,
     period: float,
     unit: float,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def curve_rows(
+    out: FloatArray,
+    at: FloatArray,
+    band: IntArray,
+    knots: FloatArray,
+    coefficients: FloatArray,
+    *,
+    rank: int,
+    length: float,
+    period: float,
+    n_threads: int,
+    level: str,
+) -> None: ...
+
+low_rank_most_columns: int
+
+def low_rank_offset(
+    out: FloatArray,
+    residual: FloatArray,
+    variance: FloatArray,
+    band: IntArray,
+    shapes: FloatArray,
+    local: FloatArray,
+    *,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def low_rank_filtered(
+    signal: FloatArray,
+    precision: FloatArray,
+    residual: FloatArray,
+    variance: FloatArray,
+    band: IntArray,
+    shapes: FloatArray,
+    local: FloatArray,
+    rows: IntArray,
+    columns: FloatArray,
+    places: IntArray,
+    *,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def low_rank_gain(
+    out: FloatArray,
+    residual: FloatArray,
+    variance: FloatArray,
+    band: IntArray,
+    shapes: FloatArray,
+    local: FloatArray,
+    rows: IntArray,
+    columns: FloatArray,
+    places: IntArray,
+    sizes: FloatArray,
+    *,
+    common: float,
     n_threads: int,
     level: str,
 ) -> None: ...
@@ -242,6 +315,41 @@ def latent_improved(
     floor: float,
     n_threads: int,
 ) -> bool: ...
+
+counts_max_rank: int
+counts_max_nodes: int
+
+def poisson_posterior(
+    value: FloatArray,
+    variance: FloatArray,
+    link: FloatArray,
+    counts: FloatArray,
+    exposure: FloatArray,
+    mean: FloatArray,
+    factors: FloatArray,
+    psi: FloatArray,
+    *,
+    most: int,
+    settled: float,
+    largest: float,
+    widest: float,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def poisson_log_likelihood(
+    out: FloatArray,
+    counts: FloatArray,
+    exposure: FloatArray,
+    mean: FloatArray,
+    factors: FloatArray,
+    psi: FloatArray,
+    *,
+    positions: FloatArray,
+    nodes: FloatArray,
+    log_weights: FloatArray,
+    n_threads: int,
+    level: str,
+) -> None: ...
 
 widths_max_rank: int
 widths_max_widths: int

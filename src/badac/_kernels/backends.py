@@ -16,10 +16,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from badac._kernels import hypotheses, latent, mixture, pairs, points, pointwise, trees, widths
+from badac._kernels import (
+    counts,
+    hypotheses,
+    latent,
+    low_rank,
+    mixture,
+    pairs,
+    points,
+    pointwise,
+    trees,
+    widths,
+)
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
+from badac._kernels.counts import CountedPoints, LaplaceSteps, Quadrature
 from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import Components, Gaussians, Near, Sums
+from badac._kernels.low_rank import Columns, LowRankPoints
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
 from badac._kernels.trees import BoolArray, Growth, Nodes, SingleArray
@@ -103,6 +116,19 @@ class WeighPoints(Protocol):
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
 
 
+class GroupPoints(Protocol):
+    def __call__(
+        self,
+        values: FloatArray,
+        sigma: FloatArray,
+        at: FloatArray,
+        band: IntArray | None,
+        n_bands: int,
+        *,
+        n_threads: int = 1,
+    ) -> GroupedPoints: ...
+
+
 class PointsLikelihood(Protocol):
     def __call__(
         self, points: GroupedPoints, curves: Curves, widths: FloatArray, *, n_threads: int = 1
@@ -112,6 +138,34 @@ class PointsLikelihood(Protocol):
 class ShiftedEvidence(Protocol):
     def __call__(
         self, points: GroupedPoints, curves: Curves, shifts: FloatArray, unit: float, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
+class CurveRows(Protocol):
+    def __call__(
+        self, at: FloatArray, band: IntArray, curves: Curves, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
+class LowRankOffset(Protocol):
+    def __call__(self, points: LowRankPoints, *, n_threads: int = 1) -> FloatArray: ...
+
+
+class LowRankFiltered(Protocol):
+    def __call__(
+        self, points: LowRankPoints, added: Columns, *, n_threads: int = 1
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+
+class LowRankGain(Protocol):
+    def __call__(
+        self,
+        points: LowRankPoints,
+        added: Columns,
+        sizes: FloatArray,
+        common: float = 1.0,
+        *,
+        n_threads: int = 1,
     ) -> FloatArray: ...
 
 
@@ -154,6 +208,18 @@ class WidthsPosterior(Protocol):
     ) -> tuple[FloatArray, FloatArray]: ...
 
 
+class PoissonLikelihood(Protocol):
+    def __call__(
+        self, points: CountedPoints, positions: FloatArray, quadrature: Quadrature, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
+class PoissonPosterior(Protocol):
+    def __call__(
+        self, points: CountedPoints, steps: LaplaceSteps, *, n_threads: int = 1
+    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+
+
 class GrowTrees(Protocol):
     def __call__(self, growth: Growth, *, n_threads: int = 1) -> Nodes: ...
 
@@ -187,14 +253,21 @@ class Backend:
     latent_improved: Improved = latent.latent_improved
     latent_left_out: LeftOut = latent.latent_left_out
     weigh_points: WeighPoints = latent.weigh_points
+    grouped_points: GroupPoints = points.grouped_points
     points_likelihood: PointsLikelihood = points.points_likelihood
     shifted_evidence: ShiftedEvidence = points.shifted_evidence
+    curve_rows: CurveRows = low_rank.curve_rows
+    low_rank_offset: LowRankOffset = low_rank.low_rank_offset
+    low_rank_filtered: LowRankFiltered = low_rank.low_rank_filtered
+    low_rank_gain: LowRankGain = low_rank.low_rank_gain
     pointwise_logsumexp: PointwiseLogsumexp = pointwise.pointwise_logsumexp
     latent_without: Without = hypotheses.latent_without
     bump_ratios: BumpRatios = hypotheses.bump_ratios
     bump_average: BumpAverage = hypotheses.bump_average
     widths_log_likelihood: WidthsLikelihood = widths.widths_log_likelihood
     widths_posterior: WidthsPosterior = widths.widths_posterior
+    poisson_log_likelihood: PoissonLikelihood = counts.poisson_log_likelihood
+    poisson_posterior: PoissonPosterior = counts.poisson_posterior
     grow_trees: GrowTrees = trees.grow_trees
     walk_trees: WalkTrees = trees.walk_trees
 

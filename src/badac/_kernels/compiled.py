@@ -21,7 +21,9 @@ from typing import TypedDict
 import numpy as np
 
 from badac._kernels import _core
+from badac._kernels import compiled_counts as counts
 from badac._kernels import compiled_latent as latent
+from badac._kernels import compiled_low_rank as low_rank
 from badac._kernels import compiled_trees as trees
 from badac._kernels.arguments import FloatArray, Pairs
 from badac._kernels.backends import Backend
@@ -140,14 +142,21 @@ COMPILED = Backend(
     latent_improved=latent.latent_improved,
     latent_left_out=latent.latent_left_out,
     weigh_points=latent.weigh_points,
+    grouped_points=latent.grouped_points,
     points_likelihood=latent.points_likelihood,
     shifted_evidence=latent.shifted_evidence,
+    curve_rows=low_rank.curve_rows,
+    low_rank_offset=low_rank.low_rank_offset,
+    low_rank_filtered=low_rank.low_rank_filtered,
+    low_rank_gain=low_rank.low_rank_gain,
     pointwise_logsumexp=pointwise_logsumexp,
     latent_without=latent.latent_without,
     bump_ratios=latent.bump_ratios,
     bump_average=latent.bump_average,
     widths_log_likelihood=latent.widths_log_likelihood,
     widths_posterior=latent.widths_posterior,
+    poisson_log_likelihood=counts.poisson_log_likelihood,
+    poisson_posterior=counts.poisson_posterior,
     grow_trees=trees.grow_trees,
     walk_trees=trees.walk_trees,
 )

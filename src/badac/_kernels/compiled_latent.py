@@ -33,7 +33,7 @@ from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.widths import WidePoints
 
-_ABI = 8  # of `_core`, counted up when a signature there changes
+_ABI = 12  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(
@@ -189,6 +189,38 @@ def weigh_points(
     out = (np.empty(values.shape), np.empty(values.shape), np.empty(len(values)))
     _core.weigh_points(*out, *map(_whole, (values, sigma, mean, psi)), **how(n_threads))
     return out
+
+
+def grouped_points(
+    values: FloatArray,
+    sigma: FloatArray,
+    at: FloatArray,
+    band: IntArray | None,
+    n_bands: int,
+    *,
+    n_threads: int = 1,
+) -> GroupedPoints:
+    n, m = values.shape
+    most = min(n * m, n * n_bands)
+    out = np.empty((3, n * m))
+    first, group, band_of = (np.empty(size, dtype=np.int64) for size in (most + 1, n + 1, most))
+    no_band = np.empty((0, 0), dtype=np.int64)
+    count, groups = _core.grouped_points(
+        values=out[0],
+        variance=out[1],
+        at=out[2],
+        first=first,
+        group=group,
+        band=band_of,
+        all_values=_whole(values),
+        sigma=_whole(np.broadcast_to(sigma, values.shape)),
+        all_at=_whole(np.broadcast_to(at, values.shape)),
+        all_band=no_band if band is None else _whole(np.broadcast_to(band, values.shape), dtype=np.int64),
+        n_bands=n_bands,
+        n_threads=at_least_spare(checked_threads(n_threads)),
+    )
+    own = out[:, :count]
+    return GroupedPoints(own[0], own[1], own[2], first[: groups + 1], group, band_of[:groups])
 
 
 def points_likelihood(

@@ -77,6 +77,44 @@ class Curves(NamedTuple):
     psi: FloatArray
 
 
+def grouped_points(
+    values: FloatArray,
+    sigma: FloatArray,
+    at: FloatArray,
+    band: IntArray | None,
+    n_bands: int,
+    *,
+    n_threads: int = 1,
+) -> GroupedPoints:
+    """Return the points of objects whose values (n, m) are numbers, those of one band together and otherwise in their order.
+
+    Parameters
+    ----------
+    values, sigma, at : (n, m)
+        Or what broadcasts to it, but for the values.
+    band : (n, m) or None
+        From 0 to `n_bands` - 1 where there is a value.
+    """
+    checked_threads(n_threads)
+    n = len(values)
+    row, column = np.nonzero(~np.isnan(values))
+    place = n_bands * row
+    if band is not None and n_bands > 1:
+        place = place + np.broadcast_to(band, values.shape)[row, column]
+    order = np.argsort(place, kind="stable")
+    row, column, place = row[order], column[order], place[order]
+    new = np.flatnonzero(np.diff(place, prepend=-1))
+    owner, band_of_group = np.divmod(place[new], n_bands)
+    return GroupedPoints(
+        values[row, column],
+        np.broadcast_to(sigma, values.shape)[row, column] ** 2,
+        np.broadcast_to(at, values.shape)[row, column],
+        np.append(new, len(row)).astype(np.int64),
+        np.searchsorted(owner, np.arange(n + 1)).astype(np.int64),
+        band_of_group,
+    )
+
+
 def points_likelihood(
     points: GroupedPoints, curves: Curves, widths: FloatArray, *, n_threads: int = 1
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -88,7 +126,7 @@ def points_likelihood(
     for number, one in enumerate(owner):
         rows = slice(points.first[number], points.first[number + 1])
         band = points.band[number]
-        along = _features(points.at[rows], curves) @ curves.coefficients[band]
+        along = features_at(points.at[rows], curves) @ curves.coefficients[band]
         both = np.column_stack([along[:, 1 : 1 + r], points.values[rows] - along[:, 0]])
         local = along[:, 1 + r :]
         for place, width in enumerate(widths):
@@ -132,7 +170,7 @@ def shifted_evidence(
     return out
 
 
-def _features(at: FloatArray, curves: Curves) -> FloatArray:
+def features_at(at: FloatArray, curves: Curves) -> FloatArray:
     """Return (m, 1 + q): the constant and the kernel at the knots."""
     lag = at[:, None] - curves.knots
     if np.isfinite(curves.period):

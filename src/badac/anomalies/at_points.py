@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from badac._kernels import Pairs, pair_log_match
 from badac.anomalies.bump import Bump
@@ -33,7 +35,7 @@ from badac.anomalies.hypothesis import (
 )
 from badac.anomalies.matched_filter import averaged_log_bayes_factor, log_bayes_factor
 from badac.anomalies.model import FloatArray, Known
-from badac.anomalies.prediction_at_points import on_common_grid, predicted, pulls
+from badac.anomalies.prediction_at_points import on_common_grid, predicted
 from badac.anomalies.reasons import REACH, STRANGE, WIDEST, Reasons
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
@@ -55,6 +57,9 @@ _LEAST_SEEN = 0.5
 _TOLD = 1e-6
 # In units of the range: beyond it all coordinates are equally far, and their squares stay within a float.
 _FARTHEST = 1e6
+# Block sizes, as numbers of matrices of points by points: where there are such, 1 MiB of doubles stay in a core's cache; where
+# there are not, as many objects as make the calls of the kernels small beside their work.
+_NUMBERS_IF_DENSE, _NUMBERS_PER_BLOCK = 1 << 17, 1 << 20
 # Points of the common grid on which two curves are compared.
 _KNOTS = 20
 
@@ -120,7 +125,9 @@ class AtPoints:
         return cls(classes, known.log_prior, scales, lower, span if span > 0 else 1.0, level, noise_of_any)
 
     def blocks(self, objects: Measurements) -> Iterator[tuple[IntArray, Block]]:
-        for block in blocks(with_noise_scale(objects, self.noise), self.classes[0].process.basis):
+        objects, basis = with_noise_scale(objects, self.noise), self.classes[0].process.basis
+        dense = objects.covariance is not None or any(one.process.bands.any() for one in self.classes)
+        for block in blocks(objects, basis, most_numbers=_NUMBERS_IF_DENSE if dense else _NUMBERS_PER_BLOCK):
             yield block.rows, block
 
     def under(self, block: Block, *, n_threads: int = 1) -> tuple[PointsUnderClass, ...]:
@@ -128,7 +135,7 @@ class AtPoints:
         return tuple(
             PointsUnderClass(block, whitened, float(prior) + float(share))
             for one, prior in zip(self.classes, self.log_prior, strict=True)
-            for whitened, share in zip(one.whitened(block), one.log_shares, strict=True)
+            for whitened, share in zip(one.whitened(block, n_threads=n_threads), one.log_shares, strict=True)
         )
 
     def log_known(self, under: tuple[PointsUnderClass, ...], log_anomaly: FloatArray) -> FloatArray:
@@ -146,22 +153,22 @@ class AtPoints:
             shapes, place = self._shapes(under[0].block, added), _place_in(under[0].block)
 
             def of_class(one: PointsUnderClass) -> FloatArray:
-                ratio = ratios(one, shapes[place(one.block)])
+                ratio = ratios(one, shapes, place(one.block))
                 return one.log_evidence + averaged_log_bayes_factor(ratio, added.signal_to_noise)
 
             return over_classes(under, of_class)
 
         return weigh
 
-    def _shapes(self, block: Block, added: ShapeOnClass) -> FloatArray:
-        """Return (b, p, s): the shapes at the points of the objects, 0 in the padding."""
-        return added.at(self.scaled(block.at)) * block.seen[:, :, None]
+    def _shapes(self, block: Block, added: ShapeOnClass) -> ShapesAtPoints:
+        shapes = added.at(self.scaled(block.at)) * block.seen[:, :, None]
+        return ShapesAtPoints(shapes, np.abs(shapes).max(axis=1) > _LEAST_SEEN)
 
     def process_on_class(self, added: ProcessOnClass) -> Weigh:
         def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
             block = under[0].block
             curves, place = CurvesAtPoints.of(added, block, self.scaled(block.at)), _place_in(block)
-            return over_classes(under, lambda one: curve_on_class(one, curves.take(place(one.block))))
+            return over_classes(under, lambda one: curve_on_class(one, curves, place(one.block)))
 
         return weigh
 
@@ -188,12 +195,12 @@ class AtPoints:
             out.best[rows] = total.argmax(axis=1)
             top = joint.argmax(axis=1)
             for which in np.unique(top):
-                self._fill_in(out, objects, under[which].take(np.flatnonzero(top == which)))
+                self._fill_in(out, under[which].take(np.flatnonzero(top == which)))
 
         over_blocks(explain, self.blocks(objects), n_threads)
         return out
 
-    def _fill_in(self, out: Reasons, objects: Measurements, under: PointsUnderClass) -> None:
+    def _fill_in(self, out: Reasons, under: PointsUnderClass) -> None:
         """Fill in all but the best class for some objects, as the class of the width that fits best sees them."""
         block = under.block
         low, high, factor = self.strangest_window(under)
@@ -204,12 +211,11 @@ class AtPoints:
         # With most points hidden there would be no object left to predict.
         few = inside.sum(axis=1) < 0.5 * block.seen.sum(axis=1)
         mean, sigma = predicted(under, inside & (few & (factor > STRANGE))[:, None])
-        # A block holds an object's observed points in their order.
-        for row, values, spread, pull in zip(block.rows, mean, sigma, pulls(under), strict=True):
-            points = np.flatnonzero(objects.observed[row])
-            out.expected[row, points] = values[: points.size]
-            out.expected_sigma[row, points] = spread[: points.size]
-            out.pull[row, points] = pull[: points.size]
+        rows = np.broadcast_to(block.rows[:, None], block.columns.shape)[block.seen]
+        where = rows, block.columns[block.seen]
+        out.expected[where] = mean[block.seen]
+        out.expected_sigma[where] = sigma[block.seen]
+        out.pull[where] = under.whitened.pulls()[block.seen]
 
     def strangest_window(self, under: PointsUnderClass) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return both ends of the window (b,), in units of the range, and its log Bayes factor (b,)."""
@@ -238,10 +244,28 @@ def _place_in(block: Block) -> Callable[[Block], IntArray]:
     return lambda part: np.asarray(order[np.searchsorted(block.rows, part.rows, sorter=order)])
 
 
-def ratios(under: PointsUnderClass, shapes: FloatArray) -> FloatArray:
-    """Return (b, s): signal-to-noise ratio of shapes (b, p, s); NaN where the object has no point to see one."""
-    signal, precision = under.whitened.filtered(shapes)
-    told = (np.abs(shapes).max(axis=1) > _LEAST_SEEN) & (
+class ShapesAtPoints(NamedTuple):
+    """Shapes at the points of a block of objects.
+
+    Attributes
+    ----------
+    shapes : (b, p, s)
+        0 in the padding.
+    seen : (b, s) bool
+        Whether some point of the object shows enough of the shape.
+    """
+
+    shapes: FloatArray
+    seen: npt.NDArray[np.bool_]
+
+
+def ratios(under: PointsUnderClass, added: ShapesAtPoints, places: IntArray | None = None) -> FloatArray:
+    """Return (b, s): signal-to-noise ratio of the shapes, those of each object at `places` (b,) or in their order.
+
+    NaN where the object has no point to see one.
+    """
+    signal, precision = under.whitened.filtered(added.shapes, places)
+    told = (added.seen if places is None else added.seen[places]) & (
         precision > _TOLD * precision.max(axis=1, keepdims=True, initial=0.0)
     )
     return np.where(told, signal / np.sqrt(np.where(told, precision, 1.0)), np.nan)

@@ -21,15 +21,14 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels.low_rank import LowRankPoints
 from badac.anomalies.hypothesis import NOISE_SHARE, ProcessAlone, ProcessOnClass, log_mean_exp
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import FeaturesAtPoints, within_range
 from badac.data.validation import IntArray
-from badac.latent.low_rank import log_gain
+from badac.latent.low_rank import LowRank
 from badac.latent.process import Block
 from badac.latent.process_summary import PointsUnderClass, Whitened
-
-_LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class _Taken(Protocol):
@@ -79,11 +78,6 @@ class CurvesAtPoints:
         )
         return cls(added, x, np.asarray(fits.all(axis=1)), alternatives)
 
-    def take(self, rows: IntArray) -> CurvesAtPoints:
-        """Return the curves at the points of some of the objects."""
-        alternatives = tuple((features[rows], power) for features, power in self.alternatives)
-        return CurvesAtPoints(self.added, self.x[rows], self.by_features[rows], alternatives)
-
 
 @dataclass(frozen=True, eq=False)
 class NoClass:
@@ -109,112 +103,78 @@ class NoClass:
         return NoClass(self.block.take(rows), self.residual[rows], self.variance, self.n_bands)
 
 
-def curve_on_class(under: PointsUnderClass, curves: CurvesAtPoints) -> FloatArray:
-    """Return (b,): log P(d | class plus a random curve)."""
-    return _in_two_ways(under, curves, _features_on_class, _kernel_on_class)
+def curve_on_class(
+    under: PointsUnderClass, curves: CurvesAtPoints, places: IntArray | None = None
+) -> FloatArray:
+    """Return (b,): log P(d | class plus a random curve); the curves of each object are at `places` (b,), or in their order."""
+    return _in_two_ways(under, curves, places, _features_on_class, _kernel_on_class)
 
 
 def curve_alone(objects: NoClass, curves: CurvesAtPoints) -> FloatArray:
     """Return (b,): log P(d | a level of its own plus a random curve), both of the scale of the known classes."""
-    return _in_two_ways(objects, curves, _features_alone, _kernel_alone)
+    return _in_two_ways(objects, curves, None, _features_alone, _kernel_alone)
+
+
+Way = Callable[[Objects, CurvesAtPoints, IntArray], FloatArray]
 
 
 def _in_two_ways(
     objects: Objects,
     curves: CurvesAtPoints,
-    by_features: Callable[[Objects, CurvesAtPoints], FloatArray],
-    by_kernel: Callable[[Objects, CurvesAtPoints], FloatArray],
+    places: IntArray | None,
+    by_features: Way[Objects],
+    by_kernel: Way[Objects],
 ) -> FloatArray:
-    if curves.by_features.all():
-        return by_features(objects, curves)
-    out = np.empty(len(curves.x))
-    for chosen, way in ((curves.by_features, by_features), (~curves.by_features, by_kernel)):
+    places = np.arange(len(curves.x)) if places is None else places
+    fits = curves.by_features[places]
+    if fits.all():
+        return by_features(objects, curves, places)
+    out = np.empty(len(places))
+    for chosen, way in ((fits, by_features), (~fits, by_kernel)):
         rows = np.flatnonzero(chosen)
         if rows.size:
-            out[rows] = way(objects.take(rows), curves.take(rows))
+            out[rows] = way(objects.take(rows), curves, places[rows])
     return out
 
 
-def _features_on_class(under: PointsUnderClass, curves: CurvesAtPoints) -> FloatArray:
+def _features_on_class(under: PointsUnderClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
     block, whitened = under.block, under.whitened
-    typical = noise_variance(block)[:, None]
-    terms = []
-    for features, power in curves.alternatives:
-        said = whitened.said_of(features)
-        for size in curves.added.amplitudes:
-            terms.append(whitened.log_evidence + log_gain(*said, size * np.sqrt(typical * power)))
-    return log_mean_exp(terms)
+    size = np.sqrt(noise_variance(block))[:, None] * np.array(curves.added.amplitudes)
+    terms = [
+        whitened.log_gain(features, size[..., None] * np.sqrt(power), places)
+        for features, power in curves.alternatives
+    ]
+    return whitened.log_evidence + log_mean_exp(list(np.hstack(terms).T))
 
 
-def _kernel_on_class(under: PointsUnderClass, curves: CurvesAtPoints) -> FloatArray:
+def _kernel_on_class(under: PointsUnderClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
     block, whitened = under.block, under.whitened
     typical, full = noise_variance(block)[:, None, None], whitened.full
     terms = [
         Whitened.of(block, whitened.residual, full + size**2 * typical * near).log_evidence
-        for near in _alternatives(curves, block)
+        for near in _alternatives(curves, block, places)
         for size in curves.added.amplitudes
     ]
     return log_mean_exp(terms)
 
 
-def _features_alone(objects: NoClass, curves: CurvesAtPoints) -> FloatArray:
+def _features_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
     block, residual = objects.block, objects.residual
+    nothing = np.zeros((*residual.shape, 0))
     variance = block.variance + _JITTER * objects.variance * block.seen
-    weight = block.seen / variance
-    square = (weight * residual**2).sum(axis=1) + np.where(block.seen, np.log(variance), 0.0).sum(axis=1)
-    noise_alone = -0.5 * (square + block.seen.sum(axis=1) * _LOG_2PI)
-    visible = (objects.variance + NOISE_SHARE * noise_variance(block))[:, None]
+    band = np.where(block.seen, block.band, -1)
+    noise_alone = LowRank.of(LowRankPoints(residual, variance, band, nothing, nothing))
+    visible = (objects.variance + NOISE_SHARE * noise_variance(block))[:, None, None]
+    squares = np.array(curves.added.amplitudes)[:, None] ** 2
     terms = []
     for features, power in curves.alternatives:
-        said = [
-            _said_through(features, np.where(block.band == band, weight, 0.0), residual)
-            for band in range(objects.n_bands)
-        ]
         level = np.eye(1, power.size)[0]  # a constant of its own
-        for size in curves.added.amplitudes:
-            sizes = np.sqrt(visible * (level + size**2 * power))
-            gain = log_gain(*said[0], sizes) if len(said) == 1 else log_gain_of_bands(said, sizes)
-            terms.append(noise_alone + gain)
-    return log_mean_exp(terms)
+        sizes = np.sqrt(visible * (level + squares * power))
+        terms.append(noise_alone.log_gain(features, sizes, places, BETWEEN_BANDS))
+    return noise_alone.log_evidence + log_mean_exp(list(np.hstack(terms).T))
 
 
-def _said_through(
-    features: FloatArray, weight: FloatArray, residual: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    weighed = (weight[..., None] * features).transpose(0, 2, 1)
-    return weighed @ features, (weighed @ residual[..., None])[..., 0]
-
-
-def log_gain_of_bands(
-    parts: list[tuple[FloatArray, FloatArray]], sizes: FloatArray, common: float = BETWEEN_BANDS
-) -> FloatArray:
-    """Return (b,): log density gained by curves that share a part of their variance between bands.
-
-    Parameters
-    ----------
-    parts : list of (b, q, q), (b, q)
-        What the points of each band say of the features (precision and shift).
-    sizes : (b, q)
-        Standard deviations of the features in one band.
-    common : float
-        Share of the variance that all bands have in common.
-    """
-    own, ratio = np.sqrt(1.0 - common) * sizes, common / (1.0 - common)
-    n, q = sizes.shape
-    one = np.eye(q)
-    left, moved, gain = np.broadcast_to(one, (n, q, q)).copy(), np.zeros((n, q)), np.zeros(n)
-    for precision, shift in parts:
-        inner = one + own[:, :, None] * precision * own[:, None, :]
-        inverse, pulled = np.linalg.inv(inner), own * shift
-        turned = (inverse @ pulled[..., None])[..., 0]
-        gain += 0.5 * (pulled * turned).sum(axis=1) - 0.5 * np.linalg.slogdet(inner)[1]
-        left += ratio * (one - inverse)
-        moved += turned
-    turned = np.linalg.solve(left, moved[..., None])[..., 0]
-    return np.asarray(gain + 0.5 * ratio * (moved * turned).sum(axis=1) - 0.5 * np.linalg.slogdet(left)[1])
-
-
-def _kernel_alone(objects: NoClass, curves: CurvesAtPoints) -> FloatArray:
+def _kernel_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
     block = objects.block
     visible = (objects.variance + NOISE_SHARE * noise_variance(block))[:, None, None]
     same = block.band[:, :, None] == block.band[:, None, :]
@@ -226,19 +186,19 @@ def _kernel_alone(objects: NoClass, curves: CurvesAtPoints) -> FloatArray:
         noise += block.extra
     terms = [
         Whitened.of(block, objects.residual, visible * bands * (1.0 + size**2 * near) + noise).log_evidence
-        for near in _alternatives(curves, block)
+        for near in _alternatives(curves, block, places)
         for size in curves.added.amplitudes
     ]
     return log_mean_exp(terms)
 
 
-def _alternatives(curves: CurvesAtPoints, block: Block) -> Iterator[FloatArray]:
+def _alternatives(curves: CurvesAtPoints, block: Block, places: IntArray) -> Iterator[FloatArray]:
     """Yield the covariance (b, p, p) of each alternative at the points of the objects, 0 in the padding."""
     both = _together(block)
     if not curves.added.curves:
         yield np.eye(both.shape[1]) * both
     for one in curves.added.curves:
-        for near in one.at_points(curves.x):
+        for near in one.at_points(curves.x[places]):
             yield near * both
 
 

@@ -16,6 +16,7 @@ under the summaries of the classes (`badac.latent.class_summary`) that the hypot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -29,15 +30,17 @@ from badac.anomalies.hypothesis import Evaluator, Hypothesis, Scales, Weigh
 from badac.anomalies.learned_summary import class_summaries, process_summaries
 from badac.anomalies.model import FloatArray, Known
 from badac.anomalies.on_a_grid import OnGrid
-from badac.anomalies.rare import rare_population, strange_ones, suspects
+from badac.anomalies.rare import doubtful_members, rare_population, strange_ones, suspects
 from badac.anomalies.sequence import coordinates
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
-from badac.anomalies.unseen import Unseen, unseen_members
+from badac.anomalies.unseen import MEMBERS_FOR_A_LENGTH, Counted, Unseen, unseen_members
 from badac.data.measurements import Measurements
-from badac.data.validation import IntArray
+from badac.data.validation import BoolArray, IntArray
 from badac.latent.class_summary import ClassSummary
+from badac.latent.gaussian_approximation import is_plain
 from badac.latent.mixture import logsumexp_rows
+from badac.noise.model import noise_of_class
 from badac.posterior import log_total
 from badac.registry import registered
 from badac.threads import over_blocks
@@ -107,39 +110,93 @@ class Deviations:
             known = replace(known, noise=noise)
             classes = class_summaries(known, rng, learn=True)
         grid = OnGrid(classes, known.log_prior, Scales.of(where, classes, known.scales))
-        return replace(self, grid=grid)._checked()._with_rare_members(known, rng)
+        found = replace(self, grid=grid)._checked()
+        return found._with_rare_members(known, rng, found.doubtful(known), (None,) * len(classes))
 
     def _checked(self) -> Self:
         """Return the same after every hypothesis has said what it adds here, or refused: not when objects are judged."""
         assert self._weigh
         return self
 
-    def _with_rare_members(self, known: Known, rng: np.random.Generator) -> Self:
-        """Return a copy that knows the classes' rare members (`badac.anomalies.rare`), and that there are unseen ones."""
+    def doubtful(self, known: Known) -> BoolArray:
+        """Whether each training object (n,) that was learned from could be rare, or unlike the others: for a part of them."""
+        out = np.ones(len(known.label), dtype=np.bool_)
+        for index, summary in enumerate(() if self.grid is None else self.grid.classes):
+            rows = np.flatnonzero(known.label == index)
+            out[rows] = doubtful_members(known.training[rows], summary)
+        return out
+
+    def refit_without_some(self, known: Known, doubtful: BoolArray, rng: np.random.Generator) -> Self:
+        """Return what most of the training objects that it was learned from teach, with its choices kept.
+
+        Parameters
+        ----------
+        known : Known
+            All but a few of the training objects, and the classes that they teach.
+        doubtful : (n,) bool
+            `doubtful` of them.
+        rng : numpy Generator
+        """
+        grid = self.grid
+        # Bad points that were found here, and not in the class models, are not looked for in part of the objects.
+        if grid is None or any(
+            is_plain(noise_of_class(known.noise, index)) != is_plain(one.noise)
+            for index, one in enumerate(grid.classes)
+        ):
+            return replace(self, grid=None, points=None).fit(known, rng)
+        classes = class_summaries(known, rng)
+        own = OnGrid(classes, known.log_prior, Scales.of(grid.scales.where, classes, known.scales))
+        lengths = [
+            next((each.length for each in grid.unseen if np.array_equal(each.mean, one.factor.mean)), None)
+            for one in grid.classes
+        ]
+        return replace(self, grid=own)._checked()._with_rare_members(known, rng, doubtful, lengths)
+
+    def _with_rare_members(
+        self,
+        known: Known,
+        rng: np.random.Generator,
+        doubtful: BoolArray,
+        lengths: Sequence[float | None],
+    ) -> Self:
+        """Return a copy that knows the classes' rare members (`badac.anomalies.rare`), and that there are unseen ones.
+
+        Only the `doubtful` (n,) are asked; `lengths` (k,) of the classes' curves are learned where they are None.
+        """
         assert self.grid is not None
         found: list[ClassSummary] = []
         unseen: list[Unseen] = []
         priors: list[float] = []
         for index, summary in enumerate(self.grid.classes):
-            rows = suspects(known, index, summary)
+            rows = suspects(known, index, summary, doubtful)
             if rows.size:
                 rows = strange_ones(rows, self.log_bayes_factor(known.training[rows]))
             if rows.size:
                 rare, log_share = rare_population(known, index, summary, rows, rng)
                 found.append(rare)
                 priors.append(log_share + known.log_prior[index])
-            unseen.extend(self._unseen(known, index, rows))
+            unseen.extend(self._unseen(known, index, rows, doubtful, lengths[index]))
         grid = replace(self.grid, rare=tuple(found), rare_log_prior=np.array(priors), unseen=tuple(unseen))
         return replace(self, grid=grid)
 
-    def _unseen(self, known: Known, index: int, rare: IntArray) -> tuple[Unseen, ...]:
+    def _unseen(
+        self,
+        known: Known,
+        index: int,
+        rare: IntArray,
+        doubtful: BoolArray,
+        length: float | None,
+    ) -> tuple[Unseen, ...]:
         """Members of class `index` unlike all that were seen, and unlike those that are known as rare (rows)."""
         assert self.grid is not None
         where, prior = self.grid.scales.where, float(known.log_prior[index])
         if where is None or prior == -np.inf:
             return ()
         rows = np.setdiff1d(np.flatnonzero(known.label == index), rare)
-        return unseen_members(known.training[rows], self.grid.classes[index], prior, where)
+        typical = known.training[rows[:MEMBERS_FOR_A_LENGTH]] if length is None else None
+        counted = Counted(rows.size, length, typical)
+        asked = known.training[rows[doubtful[rows]]]
+        return unseen_members(asked, self.grid.classes[index], prior, where, counted)
 
     def as_of_all(self, share: float) -> Self:
         """Return a copy with so many unseen members as a class of all training objects has, learned from a `share` of them.

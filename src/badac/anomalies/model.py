@@ -14,6 +14,7 @@ from badac.noise.model import Noise
 from badac.training import TrainingScales
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +82,14 @@ class OfPart(Protocol):
 
     def as_of_all(self, share: float) -> Self:
         """Return what was learned from a `share` of the training objects, counting as if it had been from all of them."""
+
+
+@runtime_checkable
+class QuicklyRefittable(AnomalyModel, Protocol):
+    """An anomaly model that is learned again without some of the training objects for less."""
+
+    def doubtful(self, known: Known) -> BoolArray:
+        """Whether each training object (n,) that it was learned from is one that a part of them must ask again."""
+
+    def refit_without_some(self, known: Known, doubtful: BoolArray, rng: np.random.Generator) -> Self:
+        """Return what all but a few training objects, drawn at random, teach; `doubtful` is said of those in `known`."""

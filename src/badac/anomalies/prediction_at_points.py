@@ -19,30 +19,11 @@ from badac.latent.process import blocks
 from badac.latent.process_summary import PointsUnderClass, ProcessSummary
 
 
-def pulls(under: PointsUnderClass) -> FloatArray:
-    """Return (b, p): the deviation of each point from what the class and all other points predict."""
-    inverse = np.linalg.inv(under.whitened.full)
-    turned = (inverse @ under.whitened.residual[..., None])[..., 0]
-    return np.asarray(turned / np.sqrt(np.diagonal(inverse, axis1=1, axis2=2)))
-
-
 def predicted(under: PointsUnderClass, hidden: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation (b, p) of the true values under the class, given the points not hidden."""
-    block, full, residual = under.block, under.whitened.full, under.whitened.residual
-    keep = block.seen & ~hidden
-    diagonal = np.arange(full.shape[1])
-    true = full.copy()
-    true[:, diagonal, diagonal] -= block.variance
-    if block.extra is not None:
-        true -= block.extra
-    both = keep[:, :, None] & keep[:, None, :]
-    noisy = np.where(both, full, 0.0)
-    noisy[:, diagonal, diagonal] += ~keep
-    across = np.where(keep[:, None, :], true, 0.0)
-    solved = np.linalg.solve(noisy, across.transpose(0, 2, 1))
-    moved = (solved.transpose(0, 2, 1) @ np.where(keep, residual, 0.0)[..., None])[..., 0]
-    left = np.diagonal(true, axis1=1, axis2=2) - np.einsum("bij,bji->bi", across, solved)
-    return block.values - residual + moved, np.sqrt(np.maximum(left, 0.0))
+    block = under.block
+    moved, left = under.whitened.predicted(block, block.seen & ~hidden)
+    return block.values - under.whitened.residual + moved, np.sqrt(np.maximum(left, 0.0))
 
 
 def on_common_grid(

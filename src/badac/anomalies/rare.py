@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from badac.anomalies.learned_summary import class_summary
 from badac.anomalies.model import FloatArray, Known
+from badac.data.measurements import Measurements
+from badac.data.validation import BoolArray
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import is_plain
@@ -27,6 +29,7 @@ _FEWEST = 8
 _STRANGE = 0.0
 # Some must be strange beyond doubt: with many members chance alone lifts a few above even odds.
 _FEWEST_CLEAR, _CLEAR = 4, 3.0
+_FEWEST_DOUBTED = 400  # members: of fewer, a tenth is no more than a handful
 
 
 def misfit(under: ObjectsUnderClass) -> FloatArray:
@@ -36,11 +39,7 @@ def misfit(under: ObjectsUnderClass) -> FloatArray:
     evidence itself is compared with that of the other members.
     """
     if not is_plain(under.summary.noise):
-        with np.errstate(divide="ignore"):
-            scale = np.where(
-                under.objects.observed & (under.objects.sigma > 0), np.log(under.objects.sigma), 0.0
-            )
-        loss = -under.log_evidence - scale.sum(axis=1)
+        loss = -under.log_evidence - log_errors(under.objects)
         middle = np.median(loss)
         return np.asarray((loss - middle) / max(1.4826 * float(np.median(np.abs(loss - middle))), 1e-12))
     factor = under.summary.factor
@@ -50,15 +49,52 @@ def misfit(under: ObjectsUnderClass) -> FloatArray:
     return np.asarray(((weight * left**2).sum(axis=1) - count) / np.sqrt(2.0 * count))
 
 
-def suspects(known: Known, index: int, summary: ClassSummary) -> npt.NDArray[np.int64]:
-    """Return the rows of the training objects of a class that fit it badly, at most a twentieth of them."""
-    rows = np.flatnonzero(known.label == index)
+def suspects(
+    known: Known, index: int, summary: ClassSummary, among: BoolArray | None = None
+) -> npt.NDArray[np.int64]:
+    """Return the rows of the training objects of a class that fit it badly, at most a twentieth of them.
+
+    Parameters
+    ----------
+    known : Known
+    index : int
+    summary : ClassSummary
+    among : (n,) bool, optional
+        Training objects of whom it is known that the others fit better; all are asked if not given.
+    """
+    own = known.label == index
+    rows = np.flatnonzero(own if among is None else own & among)
     worse = misfit(ObjectsUnderClass(known.training[rows], summary))
     asked = rows[worse > _MISFIT]
-    most = int(_MOST_ASKED * rows.size)
+    most = int(_MOST_ASKED * int(own.sum()))
     if asked.size > most:
         asked = rows[np.argsort(-worse)[:most]]
     return np.sort(asked)
+
+
+def doubtful_members(members: Measurements, summary: ClassSummary) -> BoolArray:
+    """Whether each member (n,) is among the tenth that fits the class worst or is explained worst by it.
+
+    Twice as many as are asked whether they are rare, or unlike all others (`badac.anomalies.unseen`), so that a class
+    learned without some of its members has those that it would ask among them. All of a small class, and under noise whose
+    misfit is relative to that of the other members.
+    """
+    n = len(members)
+    count = int(2.0 * _MOST_ASKED * n)
+    if n < _FEWEST_DOUBTED or not is_plain(summary.noise):
+        return np.ones(n, dtype=np.bool_)
+    under = ObjectsUnderClass(members, summary)
+    doubtful = np.zeros(n, dtype=np.bool_)
+    for strangeness in (misfit(under), -under.log_evidence - log_errors(members)):
+        doubtful[np.argsort(-strangeness, kind="stable")[:count]] = True
+    return doubtful
+
+
+def log_errors(members: Measurements) -> FloatArray:
+    """Return (n,): the sum of the log errors of each object, by which its evidence is made comparable with that of others."""
+    with np.errstate(divide="ignore"):
+        logs = np.where(members.observed & (members.sigma > 0), np.log(members.sigma), 0.0)
+    return np.asarray(logs.sum(axis=1))
 
 
 def strange_ones(rows: npt.NDArray[np.int64], log_bayes_factor: FloatArray) -> npt.NDArray[np.int64]:

@@ -22,6 +22,7 @@ from badac._kernels import latent_log_evidence, latent_without
 from badac._kernels.hypotheses import Layout
 from badac._kernels.latent import Components
 from badac.anomalies.model import FloatArray
+from badac.anomalies.rare import log_errors
 from badac.anomalies.sequence import cosines, spectrum
 from badac.data.measurements import Measurements
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
@@ -37,7 +38,7 @@ _WIDER = 3.0
 _LENGTHS = (1.0, 1.25)
 # Lengths that are tried, in units of the range of the coordinates, from the smoothest on.
 _TRIED = (0.8, 0.6, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.075, 0.05, 0.025)
-_MOST_MEMBERS = 200  # that are asked for their length: it is known to a few per cent then
+MEMBERS_FOR_A_LENGTH = 200  # that are asked for their length: it is known to a few per cent then
 # Mean square around the class, in units of the members', at which an unseen member is half a nat less likely. It then falls
 # steeply: beyond, it must be less likely than an anomaly, which is three times narrower (law "farther is never less strange").
 _LARGE = 8.0
@@ -110,46 +111,72 @@ class Unseen:
         return np.asarray(matched - 0.5 * offset)
 
 
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What is known of a class of whom only the members that it explains worst are asked.
+
+    Attributes
+    ----------
+    members : int
+        All of them.
+    length : float, optional
+        Of their curves, in units of the range of the coordinates.
+    typical : Measurements, optional
+        Members that it is learned from, if it is not known.
+    """
+
+    members: int
+    length: float | None = None
+    typical: Measurements | None = None
+
+
 def unseen_members(
-    members: Measurements, summary: ClassSummary, log_prior: float, where: FloatArray
+    members: Measurements,
+    summary: ClassSummary,
+    log_prior: float,
+    where: FloatArray,
+    counted: Counted | None = None,
 ) -> tuple[Unseen, ...]:
     """Return what a class's unseen members look like, one for each length; nothing for a class of a single member.
 
     Parameters
     ----------
     members : Measurements
-        (n, m), of the class.
+        (n, m), of the class: all, or those that it explains worst.
     summary : ClassSummary
         The class, as learned from them.
     log_prior : float
         Of the class among the known ones.
     where : (m,)
         Coordinates of the points on [0, 1].
+    counted : Counted, optional
+        If these are not all members.
     """
-    n = members.n_objects
+    n = members.n_objects if counted is None else counted.members
     if n < _FEWEST_MEMBERS or where.size < 3:
         return ()
     factor = summary.factor
     variance = float(((factor.factors**2).sum(axis=1) + factor.psi).mean())
-    own = typical_length(members, summary, where, variance)
+    own = None if counted is None else counted.length
+    if own is None:
+        typical = counted.typical if counted is not None and counted.typical is not None else members
+        own = typical_length(typical, summary, where, variance)
     found = tuple(
         Unseen(_continued(summary, where, times * own, variance), 0.0, times * own, factor.mean, variance)
         for times in _LENGTHS
     )
-    share = log_prior + np.log(_count(found, members, summary) / (n + 1.0)) - np.log(len(found))
+    share = log_prior + np.log(_count(found, members, summary, n) / (n + 1.0)) - np.log(len(found))
     return tuple(replace(one, log_prior=float(share)) for one in found)
 
 
-def _count(unseen: tuple[Unseen, ...], members: Measurements, summary: ClassSummary) -> float:
-    """How many members of the class are of the kind: one for certain, and those that are explained better so."""
+def _count(unseen: tuple[Unseen, ...], members: Measurements, summary: ClassSummary, n: int) -> float:
+    """How many of n members of the class are of the kind: one for certain, and those that are explained better so."""
     own = ObjectsUnderClass(members, summary).log_evidence
     # What an object of this noise can have at best does not tell members apart.
-    with np.errstate(divide="ignore"):
-        scale = np.where(members.observed & (members.sigma > 0), np.log(members.sigma), 0.0).sum(axis=1)
-    worst = np.argsort(own + scale, kind="stable")[: max(_FEWEST_ASKED, int(_MOST_ASKED * len(own)))]
+    worst = np.argsort(own + log_errors(members), kind="stable")[: max(_FEWEST_ASKED, int(_MOST_ASKED * n))]
     some = members[worst]
     alike = np.logaddexp.reduce([one.log_evidence(some) for one in unseen]) - np.log(len(unseen))
-    gain = np.clip(alike - own[worst] - np.log(len(own) + 1.0), -700.0, 700.0)
+    gain = np.clip(alike - own[worst] - np.log(n + 1.0), -700.0, 700.0)
     count = 1.0
     for _ in range(_STEPS):  # EM for a share
         count = 1.0 + float((1.0 / (1.0 + np.exp(-gain) / count)).sum())
@@ -158,7 +185,7 @@ def _count(unseen: tuple[Unseen, ...], members: Measurements, summary: ClassSumm
 
 def typical_length(members: Measurements, summary: ClassSummary, where: FloatArray, variance: float) -> float:
     """Return the length of the Gaussian process around the class's mean that explains its members best."""
-    some, factor = members[:_MOST_MEMBERS], summary.factor
+    some, factor = members[:MEMBERS_FOR_A_LENGTH], summary.factor
     best, best_evidence = _TRIED[0], -np.inf
     for length in _TRIED:
         curves = Factor(factor.mean, _curves(where, length, variance), factor.psi)

@@ -30,6 +30,7 @@ since what a density is too smooth by drowns in the noise of a noisier object as
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -229,24 +230,23 @@ def _with_contaminated(terms: FloatArray, share: float) -> FloatArray:
 
 def _losses(terms: FloatArray, prior: FloatArray, contaminated: float) -> FloatArray:
     """Log-loss (n,) of tempered log evidence and log prior, both relative to the own class."""
-    return _losses_of(_summed(terms, prior), logsumexp_rows(prior), contaminated)
+    return _losses_of(_summed(terms, prior), np.exp(logsumexp_rows(prior)), contaminated)
 
 
 def _summed(terms: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What the losses need of tempered log evidence whatever the share: its largest (n,), and its sum over the classes (n,)."""
-    return terms.max(axis=1), logsumexp_rows(terms + prior)
+    """What the losses need of tempered log evidence whatever the share, relative to its largest: own term and sum (n,)."""
+    best = terms.max(axis=1)
+    return np.exp(-best), np.exp(logsumexp_rows(terms + prior) - best)
 
 
 def _losses_of(
-    summed: tuple[FloatArray, FloatArray], log_prior_sum: FloatArray, contaminated: float
+    summed: tuple[FloatArray, FloatArray], prior_sum: FloatArray, contaminated: float
 ) -> FloatArray:
-    # That of `_with_contaminated`, summed over the classes first: two logarithms an object in place of one a class.
-    best = np.log(contaminated) + summed[0]
-    good = np.log1p(-contaminated)
-    # The own class's term is zero, but for what the contaminated share adds.
-    own = np.logaddexp(good, best)
-    total = np.logaddexp(good + summed[1], best + log_prior_sum)
-    return np.asarray(total - own)
+    # That of `_with_contaminated`, summed over the classes first: one logarithm an object in place of one a class. The own
+    # class's term is one, but for what the contaminated share adds; relative to the largest term, nothing overflows.
+    own, total = summed
+    good = 1.0 - contaminated
+    return np.asarray(np.log((good * total + contaminated * prior_sum) / (good * own + contaminated)))
 
 
 def _least_loss(relative: FloatArray, prior: FloatArray) -> tuple[float, float]:
@@ -261,16 +261,24 @@ def _least_loss(relative: FloatArray, prior: FloatArray) -> tuple[float, float]:
     def total(log_exponent: float, share: float) -> float:
         return float(_losses(np.exp(log_exponent) * relative, prior, share).sum())
 
-    prior_sum = logsumexp_rows(prior)
-    of_share: list[list[float]] = [[] for _ in shares]
-    for each in grid:
-        # The sums over the classes are the same for every share.
-        summed = _summed(np.exp(each) * relative, prior)
-        for losses, share in zip(of_share, shares, strict=True):
-            losses.append(float(_losses_of(summed, prior_sum, share).sum()))
+    prior_sum = np.exp(logsumexp_rows(prior))
+    of_share = np.full((len(shares), len(grid)), np.inf)
+
+    def ask(places: Iterable[int]) -> None:
+        for place in places:
+            if np.isfinite(of_share[0, place]):
+                continue
+            # The sums over the classes are the same for every share.
+            summed = _summed(np.exp(grid[place]) * relative, prior)
+            of_share[:, place] = [float(_losses_of(summed, prior_sum, share).sum()) for share in shares]
+
+    # Every third, then all between the neighbours of the best of each share.
+    ask(range(0, len(grid), 3))
+    for best in of_share.argmin(axis=1).tolist():
+        ask(range(max(best - 2, 0), min(best + 3, len(grid))))
     tried = []
     for losses, share in zip(of_share, shares, strict=True):
-        best = int(np.argmin(losses))
+        best = int(losses.argmin())
         tried.append((losses[best] + (_WORTH if share > shares[0] else 0.0), best, share))
     _, best, share = min(tried)
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]

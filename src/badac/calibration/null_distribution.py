@@ -2,7 +2,8 @@
 
     unlike(d)       = sum_class P(class | d) s_class( misfit(d, class) )              far from the members of its classes
     ambiguous(d)    = s( 1 - max_class P(class | d) )                                 between the classes
-    surprise(d)     = s( unlike + ambiguous )                                        both, as Fisher adds up p-values
+    deviating(d)    = s( log P(d | an anomaly) / P(d | known) )                      curves at own points: a bump, a course
+    surprise(d)     = s( unlike + ambiguous + deviating )                            all, as Fisher adds up p-values
 
     misfit(d, class) = mean over points of -log [ P(d | class) / N(0 ; 0, sigma_d^2 + spread^2) ]
 
@@ -13,9 +14,10 @@ other base models are stacked beside them (`badac.calibration.stacking.ensemble`
 objects instead: a conformal p-value (Vovk, Gammerman & Shafer 2005) with ``unlike + ambiguous`` as the measure of
 nonconformity. No density has to be right, and a new class is found that lies among the known ones, where every density is high
 and no class fits better than another. ``P(d | class)`` is that of the members themselves, widened (of the class models, for
-objects with points of their own). Copies of the left-out
-objects with known noise added say what is normal for a noisy one; with more noise than any of them had, an object is less and
-less strange.
+objects with points of their own). A misfit is an average over all points of a curve, in which a flare of a few days is lost.
+The hypotheses (`badac.anomalies`) see it, so of curves at their own points their Bayes factor, too, is ranked among left-out
+objects, and added. Copies of the left-out objects with known noise added say what is normal for a noisy one; with more noise
+than any of them had, an object is less and less strange.
 
 The probability of an anomaly takes p = exp(-surprise), uniform for known objects, to be Beta(xi, 1) for anomalies:
 
@@ -38,6 +40,7 @@ from badac.calibration.coarsening import FloatArray, IntArray
 from badac.calibration.pool import BoolArray, Pool
 from badac.calibration.stacking.base_models import AT_WIDE_INSTANCES, BaseOutputs
 from badac.calibration.stacking.weights import hats
+from badac.calibration.unusual_gaps import Gap
 from badac.data.measurements import Measurements
 from badac.registry import registered
 
@@ -50,7 +53,11 @@ _BODY, _SOFTNESS = 0.8, 1.0
 _FARTHEST = 1e12
 # Objects with a smaller p-value are worth a reason.
 _STRANGE = 0.1
-UNLIKE, BETWEEN = "unlike the members of its class", "between the classes"
+UNLIKE, BETWEEN, DEVIATING = (
+    "unlike the members of its class",
+    "between the classes",
+    "a deviation from its class",
+)
 
 
 @registered("part", holds={"level": "(q,) sorted", "values": "(q, n)"})
@@ -116,7 +123,11 @@ def _continued(known: FloatArray, number: FloatArray) -> FloatArray:
     return np.where(number > edge, -np.log(share) + _SOFTNESS * np.log1p(above), surprise)
 
 
-@registered("part", version=3, holds={"unlike": "(k,)", "log_prior": "(k,) may be -inf", "scale": "(m,) > 0"})
+@registered(
+    "part",
+    version=5,
+    holds={"unlike": "(k,)", "log_prior": "(k,) may be -inf", "scale": "(m,) > 0"},
+)
 @dataclass(frozen=True, eq=False)
 class Nonconformity:
     """How little an object conforms to the known classes, and the null distributions that say what is normal.
@@ -133,6 +144,10 @@ class Nonconformity:
         Spread of each point in training; of all of them for objects with points of their own.
     column : int
         The base model whose evidence says how badly an object fits: the widened members; the class models at own points.
+    deviating : NullDistribution or None
+        Of all known objects: the log Bayes factor of the anomaly hypotheses; None where they are not asked.
+    noisiest : float or None
+        Noise level up to which left-out objects tell what is normal; None for that of the noisiest copies.
     """
 
     unlike: tuple[NullDistribution, ...]
@@ -141,6 +156,13 @@ class Nonconformity:
     log_prior: FloatArray
     scale: FloatArray
     column: int = AT_WIDE_INSTANCES
+    deviating: NullDistribution | None = None
+    noisiest: float | None = None
+
+    @cached_property
+    def with_gaps(self) -> dict[Gap, FloatArray]:
+        """Numbers of some training objects with a gap, by its kind: filled by whoever judges them so."""
+        return {}
 
     def surprise(self, outputs: BaseOutputs) -> FloatArray:
         """Return (n,): minus the log of the share of known objects as strange, about 0.7 for a middling known one."""
@@ -150,8 +172,8 @@ class Nonconformity:
         )
 
     def number(self, outputs: BaseOutputs) -> FloatArray:
-        """Return (n,): how little each object conforms, by both measures together; high = strange."""
-        return np.asarray(np.add(*self._parts(outputs)))
+        """Return (n,): how little each object conforms, by all measures together; high = strange."""
+        return np.asarray(np.sum(self._parts(outputs), axis=0))
 
     def compare(self, number: FloatArray, outputs: BaseOutputs) -> tuple[FloatArray, BoolArray]:
         """Return (n,): share of known objects that are at least as strange at the same noise, and which are extrapolated."""
@@ -159,19 +181,25 @@ class Nonconformity:
         return found ** self._covered(outputs.level), extrapolated
 
     def reason(self, outputs: BaseOutputs) -> npt.NDArray[np.str_]:
-        """Return (n,): which of the two makes each object strange; empty for nine of ten known objects."""
-        unlike, between = self._parts(outputs)
-        strange = self.compare(unlike + between, outputs)[0] <= _STRANGE
-        return np.where(strange, np.where(between > unlike, BETWEEN, UNLIKE), "")
+        """Return (n,): which of them makes each object strange; empty for nine of ten known objects."""
+        parts = np.stack(self._parts(outputs))
+        strange = self.compare(parts.sum(axis=0), outputs)[0] <= _STRANGE
+        names = np.array([UNLIKE, BETWEEN, DEVIATING])
+        return np.where(strange, names[parts.argmax(axis=0)], "")
 
     def _covered(self, level: FloatArray) -> FloatArray:
-        """How far the copies cover an object's noise: 1 up to the noisiest of them, ever less beyond."""
-        return np.asarray(np.exp(-np.maximum(level - self.together.level[-1], 0.0)))
+        """How far the left-out objects cover an object's noise: 1 up to the noisiest of them, ever less beyond."""
+        noisiest = self.together.level[-1] if self.noisiest is None else self.noisiest
+        return np.asarray(np.exp(-np.maximum(level - noisiest, 0.0)))
 
-    def _parts(self, outputs: BaseOutputs) -> tuple[FloatArray, FloatArray]:
+    def _parts(self, outputs: BaseOutputs) -> tuple[FloatArray, ...]:
         misfit = _misfit(outputs.objects, outputs.log_evidences[:, self.column], self.scale)
         posterior = softmax(outputs.stacked + self.log_prior, axis=1)
-        return _parts(self.unlike, self.ambiguous, misfit, posterior, outputs.level)
+        both = _parts(self.unlike, self.ambiguous, misfit, posterior, outputs.level)
+        if self.deviating is None:
+            return both
+        assert outputs.deviation is not None, "strangeness asks for the hypotheses"
+        return *both, self.deviating.surprise(outputs.deviation, outputs.level)
 
 
 def log_odds(surprise: FloatArray, prior: float) -> FloatArray:
@@ -211,11 +239,19 @@ def learn_nonconformity(
         for number in range(len(log_prior))
     )
     ambiguous = NullDistribution.of(at, 1.0 - posterior.max(axis=2))
-    both = [
+    number = [
         np.add(*_parts(unlike, ambiguous, far, share, copy.level))
         for far, share, copy in zip(misfit, posterior, left_out, strict=True)
     ]
-    return Nonconformity(unlike, ambiguous, NullDistribution.of(at, np.stack(both)), log_prior, scale, column)
+    together, deviating = np.stack(number), None
+    told = [copy.deviation for copy in left_out if copy.deviation is not None]
+    if len(told) == len(left_out):
+        deviating = NullDistribution.of(at, np.stack(told))
+        together += [deviating.surprise(own, copy.level) for own, copy in zip(told, left_out, strict=True)]
+    # Without copies the objects as they are have noise of every level up to their own largest.
+    noisiest = float(left_out[0].level.max(initial=at[0])) if len(left_out) == 1 else None
+    normal = NullDistribution.of(at, together)
+    return Nonconformity(unlike, ambiguous, normal, log_prior, scale, column, deviating, noisiest)
 
 
 def _misfit(objects: Measurements, evidence: FloatArray, scale: FloatArray) -> FloatArray:

@@ -96,6 +96,16 @@ class Pool:
             out[far] = np.minimum(share * more, there)
         return np.asarray(np.maximum(out, _SMALLEST))
 
+    def share(self, score: FloatArray) -> FloatArray:
+        """Return (n,): the share of known objects at least as strange that is most believed: no one more is allowed for."""
+        at, there, reached = self._joint
+        n = len(self.score) + 1.0
+        out = np.asarray((0.5 + self.counted(score)) / n)
+        far = score > at
+        if far.any():
+            out[far] = (there - 0.5 / n) * np.minimum(self.tail.survival(score[far]) / reached, 1.0)
+        return np.asarray(np.maximum(out, _SMALLEST))
+
     def possible_pvalues(self, pvalue: float, n_values: int = 19) -> tuple[FloatArray, FloatArray]:
         """Return what the share of known objects may really be where the pool says `pvalue`: values and their weights (g,).
 

@@ -26,7 +26,7 @@ from badac.calibration.coarsening import (
 )
 from badac.calibration.missingness import Missingness, learn_missingness
 from badac.calibration.stacking import of_counts
-from badac.calibration.stacking.at_points import learn_at_points
+from badac.calibration.stacking.at_points import Deviating, learn_at_points
 from badac.calibration.stacking.base_models import BaseOutputs
 from badac.calibration.stacking.ensemble import Ensemble
 from badac.calibration.stacking.gate import trees_tell_more
@@ -103,13 +103,29 @@ class PosteriorCalibration:
         return self.coarsening.apply(evidence, noise) + gaps
 
 
+@dataclass(frozen=True)
+class MayTell:
+    """What may have a say in the calibration.
+
+    Attributes
+    ----------
+    gaps, stack : bool
+        Whether gaps, and base models of other kinds, may have one at all.
+    deviating : Deviating or None
+        Where nobody said what an anomaly is: learns what the hypotheses say of curves at their own points.
+    """
+
+    gaps: bool = True
+    stack: bool = False
+    deviating: Deviating | None = None
+
+
 def learn_calibration(
     training: TrainingSet,
     models: Sequence[ClassModel],
     log_prior: FloatArray,
+    may_tell: MayTell | None = None,
     *,
-    use_gaps: bool = True,
-    stack: bool = False,
     n_threads: int = 1,
 ) -> PosteriorCalibration:
     """Learn the calibration from training objects left out of their own class.
@@ -121,9 +137,10 @@ def learn_calibration(
     training : TrainingSet
     models : k fitted class models
     log_prior : (k,)
-    use_gaps, stack : bool
-        Whether gaps and other base models may have a say at all.
+    may_tell : MayTell, optional
+        By default gaps alone.
     """
+    may_tell = MayTell() if may_tell is None else may_tell
     if len(models) < 2 or all(is_exact(innermost(model)) for model in models):
         return PosteriorCalibration.unchanged()
     objects, label, scale, rng = training.objects, training.label, training.scales.scale, training.rng
@@ -134,15 +151,15 @@ def learn_calibration(
     level = _noise(objects[rows], scale)
     coarsening = learn_coarsening(evidence, label[rows], log_prior, level)
     missingness = Missingness.ignored()
-    if use_gaps and not objects.own_points:
+    if may_tell.gaps and not objects.own_points:
         tempered = coarsening.apply(evidence, level)
         missingness = learn_missingness(objects.observed, label, rows, tempered, log_prior)
     ensemble = None
-    if stack:
+    if may_tell.stack:
         # A generator of its own: whether a stack is learned must not change what is drawn later.
         own = training.with_generator(rng.spawn(1)[0])
         if objects.own_points:
-            ensemble = learn_at_points(own, models, coarsening, rows, n_threads=n_threads)
+            ensemble = learn_at_points(own, models, coarsening, rows, may_tell.deviating, n_threads=n_threads)
             return PosteriorCalibration(coarsening, missingness, ensemble)
         if of_counts.can_be_stacked(own):
             ensemble = of_counts.learn_of_counts(own, evidence, rows, coarsening)
@@ -158,7 +175,7 @@ def learn_calibration(
             models,
             (coarsening, missingness),
             told[some],
-            use_gaps=use_gaps,
+            use_gaps=may_tell.gaps,
             invited=invited,
             n_threads=n_threads,
         )

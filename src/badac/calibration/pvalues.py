@@ -24,6 +24,7 @@ Why so, of what there is to choose from:
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -121,6 +122,24 @@ class LeftOut:
         comparable = score if self.one_scale else self.score_map.apply(score, level, predicted)
         return self.pool.pvalue(comparable), self.pool.extrapolated(comparable)
 
+    @cached_property
+    def with_gaps(self) -> dict[Hashable, LeftOut]:
+        """These objects as they would be with gaps, by the kind of gap: filled by whoever judges them so."""
+        return {}
+
+    def some(self, most: int) -> IntArray:
+        """Return (s,): places of at most so many training objects, always the same ones."""
+        of_training = np.flatnonzero(self.rows >= 0)
+        return np.sort(np.random.default_rng(0).permutation(of_training)[:most])
+
+    def replaced_by(self, score: FloatArray, level: FloatArray, predicted: IntArray) -> LeftOut:
+        """Return training objects (n,) judged otherwise in the place of those here, beside what was confirmed as known."""
+        later = self.rows < 0
+        confirmed = self.score[later], self.level[later], self.predicted[later]
+        of_training = np.zeros(len(score), dtype=np.int64)
+        found = LeftOut(of_training, score, level, predicted, self.n_classes, self.one_scale)
+        return found.joined_by(*confirmed)
+
     def joined_by(self, score: FloatArray, level: FloatArray, predicted: IntArray) -> LeftOut:
         """Return the same with objects (n,) that were looked at and found to be known."""
         return replace(
@@ -132,10 +151,14 @@ class LeftOut:
         )
 
 
-def noise_level(objects: Measurements, scales: TrainingScales) -> FloatArray:
-    """Return (n,): log of an object's typical sigma in units of the training objects' spread; a gap counts as noise."""
+def noise_level(objects: Measurements, scales: TrainingScales, *, measured_alone: bool = False) -> FloatArray:
+    """Return (n,): log of an object's typical sigma in units of the training objects' spread; a gap counts as noise.
+
+    Of the measured points alone, a gap counts as nothing.
+    """
     # Points of one's own share one scale, however many there are.
     spread = (scales.scale[:1] if objects.own_points else scales.scale) ** 2
     # A billionth: exact values have a finite level too.
     information = np.where(objects.observed, spread / (objects.sigma**2 + 1e-9 * spread), 0.0)
-    return np.asarray(-0.5 * np.log(np.maximum(information.mean(axis=1), 1e-12)))
+    points = objects.observed.sum(axis=1).clip(min=1) if measured_alone else objects.n_points
+    return np.asarray(-0.5 * np.log(np.maximum(information.sum(axis=1) / points, 1e-12)))

@@ -12,10 +12,13 @@ What explains each class best need not tell the classes apart best. So those tha
 
 Trying the exact instances is bounded: about 2 million pairs of a left-out member and a curve are compared, whatever the
 size of the class (30 members at least). Where each of many pairs would need a covariance of its own they are not tried.
+Instances and template are asked for fifty members first, and for the rest only where those leave it open whether they are
+better.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -50,6 +53,9 @@ from badac.training import TrainingScales
 _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
 _FOR_A_TEMPLATE = 1000
+# Members that are asked first, others that a template is learned from for them, and how sure they must be.
+_FIRST, _FOR_A_FIRST_TEMPLATE = 50, 500
+_SETTLED = 4.0  # standard errors
 _OWN_COVARIANCES = 100
 # Members for each column that a mixture of full rank needs to be worth trying.
 _PER_COLUMN = 5
@@ -127,11 +133,20 @@ class Auto:
         if is_for_full_rank(members):
             fitted["mixture"] = DeconvolvedMixture().fit(members, noise, rng, scales)
         evidence = {name: model.leave_one_out()[compared] for name, model in fitted.items()}
-        evidence["template"] = left_out_of_template(members, compared, noise, rng, scales)
+        base = evidence["population"]
+        evidence["template"] = as_far_as_open(
+            lambda asked, size: left_out_of_template(members, compared[asked], noise, rng, scales, size),
+            base,
+            members,
+        )
         # The density of exact values at points where they repeat has no bound, and would decide the comparison.
         exact = needs_sigma(noise) and (not members.has_errors or smallest(members.sigma) == 0.0)
         if members.n_objects > 1 and not exact and affordable(members, noise):
-            evidence["instances"] = left_out_of_instances(members, compared, noise, rng, scales)
+            evidence["instances"] = as_far_as_open(
+                lambda asked, _: left_out_of_instances(members, compared[asked], noise, rng, scales),
+                base,
+                members,
+            )
         report = compare(evidence)
         if kind_of(noise) is NoiseKind.COVARIANCE:
             # A population would take it twice if it were added to what the members have in common already.
@@ -178,14 +193,46 @@ def some_members(members: Measurements, rng: np.random.Generator) -> IntArray:
     return np.sort(order[rng.choice(n, count, replace=False)]).astype(np.int64)
 
 
-def left_out_of_template(
-    members: Measurements, compared: IntArray, noise: Noise, rng: np.random.Generator, scales: TrainingScales
+def as_far_as_open(
+    left_out: Callable[[slice, int], FloatArray], base: FloatArray, members: Measurements
 ) -> FloatArray:
-    """Evidence of the compared members under the template of others, of 1,000 of them in a large class."""
+    """Evidence (n,) of the compared members under a rival of the population, NaN for those that need not be asked.
+
+    Parameters
+    ----------
+    left_out : callable
+        From a part of the compared members and the size that a sample to learn from has, to their evidence.
+    base : (n,)
+        Their evidence under the population.
+    members : Measurements
+        Of the class.
+    """
+    if len(base) >= 2 * _FIRST:
+        # In no order of importance: every so many of a random choice.
+        part = slice(None, None, len(base) // _FIRST)
+        out = np.full(len(base), np.nan)
+        out[part] = left_out(part, _FOR_A_FIRST_TEMPLATE)
+        mean, error, count = _gain(out, base)
+        # A mean of so many members costs a new one half a nat per point over their number.
+        lost = 0.5 * members.n_points / _FOR_A_FIRST_TEMPLATE
+        if count and mean + _SETTLED * error + lost < _LEAST_GAIN:
+            return out
+    return left_out(slice(None), _FOR_A_TEMPLATE)
+
+
+def left_out_of_template(
+    members: Measurements,
+    compared: IntArray,
+    noise: Noise,
+    rng: np.random.Generator,
+    scales: TrainingScales,
+    size: int = _FOR_A_TEMPLATE,
+) -> FloatArray:
+    """Evidence of the compared members under the template of others, of `size` of them in a large class."""
     n = members.n_objects
     used = np.arange(n)
-    if n > 2 * _FOR_A_TEMPLATE:
-        used = np.union1d(compared, np.arange(0, n, n // _FOR_A_TEMPLATE))
+    if n > 1.5 * size:
+        used = np.union1d(compared, np.arange(0, n, n // size))
     template = Template().fit(members[used], noise, rng, scales)
     return template.leave_one_out()[np.searchsorted(used, compared)]
 
@@ -216,17 +263,18 @@ def left_out_of_instances(
 def compare(evidence: dict[str, FloatArray]) -> tuple[Candidate, ...]:
     """Choose between candidates by the evidence (n,) of the same left-out members; the chosen one comes first.
 
-    The population is the one to beat: by more than two standard errors of the gain, and by half a nat.
+    The population is the one to beat: by more than two standard errors of the gain, and by half a nat. NaN is the evidence of
+    members that a candidate was not asked about.
     """
     base = evidence["population"]
     rows, gains = [], {}
     for name, own in evidence.items():
-        usable = np.isfinite(own) & np.isfinite(base)
-        gain = np.clip(own[usable] - base[usable], -_LARGEST_GAIN, _LARGEST_GAIN)
-        mean = float(gain.mean()) if gain.size else 0.0
-        error = float(gain.std() / np.sqrt(gain.size)) if gain.size else 0.0
+        mean, error, _ = _gain(own, base)
         gains[name] = (mean, error)
-        rows.append((name, float(np.mean(own)), mean, error))
+        asked = ~np.isnan(own)
+        # As if all had been asked: by how much those that were differ from all is known from the population.
+        apart = 0.0 if asked.all() else float(np.mean(base) - np.mean(base[asked]))
+        rows.append((name, float(np.mean(own[asked])) + apart, mean, error))
     better = [
         name
         for name, (mean, error) in gains.items()
@@ -248,3 +296,12 @@ def compare(evidence: dict[str, FloatArray]) -> tuple[Candidate, ...]:
             why = f"left-out members {verb} {amount:.2f} +- {error:.2f} nats against the population"
         report.append(Candidate(name, mean_evidence, mean, error, name == winner, why))
     return tuple(sorted(report, key=lambda row: (not row.chosen, -row.log_evidence)))
+
+
+def _gain(own: FloatArray, base: FloatArray) -> tuple[float, float, int]:
+    """Mean gain of evidence (n,) over that of the population, its standard error, and the number of members that tell it."""
+    usable = np.isfinite(own) & np.isfinite(base)
+    gain = np.clip(own[usable] - base[usable], -_LARGEST_GAIN, _LARGEST_GAIN)
+    if not gain.size:
+        return 0.0, 0.0, 0
+    return float(gain.mean()), float(gain.std() / np.sqrt(gain.size)), gain.size

@@ -7,7 +7,7 @@ from typing import Any
 
 from badac.writing import check_file, write_whole
 
-BEGINS = {"png": (b"\x89PNG",), "svg": (b"<?xml", b"<svg")}
+BEGINS: dict[str, tuple[bytes, ...]] = {"png": (b"\x89PNG",), "svg": (b"<?xml", b"<svg")}
 
 
 def check_figure(path: Path | None, *, overwrite: bool) -> None:

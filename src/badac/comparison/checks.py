@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import trim_mean
 
 from badac.calibration.pvalues import noise_level
-from badac.calibration.unusual_gaps import missing_share
+from badac.calibration.unusual_gaps import missing_share, without_columns
 from badac.comparison.common_cause import SURE, Change
 from badac.comparison.difference import MOST_STRANGE, ROUNDED, Difference
 from badac.comparison.turns import MOST, some_of
@@ -25,22 +26,42 @@ FEWEST = 20
 # Below these nothing is said: they change p-values by less than a pool of a few hundred leaves open.
 _OUTSIDE, _ERROR_FACTOR, _SHIFT, _SPREAD, _GAPS = 0.05, 1.15, 0.35, 1.5, 0.1
 _BULK, _BULK_SHIFT, _LEAST_KNOWN = 0.2, 0.05, 0.5
+# P-values that training objects may not have more often with the gaps of new ones: a list ends below, but few are there.
+_SMALL = 0.1
 # Of the objects that were compared: a column with fewer different values is rounded, where the training's is not.
 _FEW_DIFFERENT, _MANY_DIFFERENT = 0.1, 0.5
 
 
 def noise_levels(model: FittedModel, known: Measurements, objects: Measurements) -> Iterator[Difference]:
-    old, new = noise_level(known, model.scales), noise_level(objects, model.scales)
-    low, high = np.quantile(old, [0.005, 0.995]) + np.log([0.8, 1.25])
-    outside = float(((new < low) | (new > high)).mean())
+    outside, ratio = _levels_outside(model, known, objects, measured_alone=True)
     if outside > _OUTSIDE:
-        ratio = float(np.exp(np.median(new) - np.median(old)))
         kind = "noisier" if ratio >= 1 else "quieter"
         words = (
             f"{outside:.0%} of the new objects have noise levels that training objects do not have (typically {ratio:.2g} "
             f"times theirs, {kind}): p-values there are those of the nearest noise. Add training objects of such noise."
         )
         yield Difference("noise levels", 0.01, outside, words, outside > 0.2)
+        return
+    few, fewer = _levels_outside(model, known, objects, measured_alone=False)
+    # On a grid, objects are compared with training objects of the same gaps (`badac.calibration.unusual_gaps`), but for a rank
+    # among left-out objects, in which a gap counts as noise.
+    if few > _OUTSIDE and (objects.own_points or model.ranks_left_out):
+        words = (
+            f"{few:.0%} of the new objects have numbers of points that training objects do not have (typically "
+            f"{fewer**-2:.2g} times theirs): p-values there are those of the nearest number. Add training objects with so many."
+        )
+        yield Difference("gaps", 0.01, few, words, few > 0.2)
+
+
+def _levels_outside(
+    model: FittedModel, known: Measurements, objects: Measurements, *, measured_alone: bool
+) -> tuple[float, float]:
+    """The share of objects with noise levels that known ones do not have, and how much noisier a typical one is."""
+    if measured_alone and model.usual_gaps is not None:
+        known = model.usual_gaps.given_to(known, objects.observed)
+    old, new = (noise_level(part, model.scales, measured_alone=measured_alone) for part in (known, objects))
+    low, high = np.quantile(old, [0.005, 0.995]) + np.log([0.8, 1.25])
+    return float(((new < low) | (new > high)).mean()), float(np.exp(np.median(new) - np.median(old)))
 
 
 def error_bars(change: Change) -> Iterator[Difference]:
@@ -58,7 +79,10 @@ def error_bars(change: Change) -> Iterator[Difference]:
 def values(judged: Judgement, known: Measurements, called: Sequence[str]) -> Iterator[Difference]:
     """Shift and spread of the columns within the predicted classes."""
     model, objects, predicted = judged.model, judged.objects, judged.predicted
-    old = Judgement(model, some_of(known, MOST), judged.n_threads)
+    some = some_of(known, MOST)
+    # Predicted classes are less sure of objects with gaps: like with like.
+    alike = some if model.usual_gaps is None else model.usual_gaps.given_to(some, objects.observed)
+    old = Judgement(model, alike, judged.n_threads)
     rounded = list(_rounding(old.objects, objects, called))
     if rounded:
         # Medians and scatter of a few different values say nothing more.
@@ -66,22 +90,23 @@ def values(judged: Judgement, known: Measurements, called: Sequence[str]) -> Ite
         return
     worst_shift, worst_spread = (0.0, 0), (1.0, 0)
     for number in range(len(model.classes)):
-        before = old.objects.values[old.predicted == number]
-        after = objects.values[predicted == number]
-        for column in range(before.shape[1]):
-            first, second = (part[:, column][~np.isnan(part[:, column])] for part in (before, after))
+        # The noise is that of the class's own objects: classes may be measured unequally well, and be as frequent as they like.
+        before, after = old.objects[old.predicted == number], objects[predicted == number]
+        for column in range(before.n_points):
+            first, second = (part.values[part.observed[:, column], column] for part in (before, after))
             if min(first.size, second.size) < FEWEST:
                 continue
+            noise = _noise(before, column)
             # As wide as the training's with the noise of the new objects in place of its own.
-            own = max(_mad(first) ** 2 - _noise(old.objects, column), 0.0)
-            spread = np.sqrt(own + _noise(objects, column)) or model.scales.scale[column]
+            own = max(_mad(first) ** 2 - noise, 0.0)
+            spread = np.sqrt(own + _noise(after, column)) or model.scales.scale[column]
             shift = float(np.median(second) - np.median(first)) / spread
             ratio = max(_mad(second), 1e-300) / spread
             error = 1.2533 * np.sqrt(1.0 / first.size + 1.0 / second.size)
             if abs(shift) > max(abs(worst_shift[0]), _SHIFT, SURE * error):
                 worst_shift = shift, column
             # A column that scatters less than its noise says, as one that spectra are normalised at, tells nothing of a scale.
-            told = _mad(first) ** 2 > 0.25 * _noise(old.objects, column)
+            told = _mad(first) ** 2 > 0.25 * noise
             if told and abs(np.log(ratio)) > max(abs(np.log(worst_spread[0])), np.log(_SPREAD), SURE * error):
                 worst_spread = ratio, column
     if worst_shift[0]:
@@ -116,16 +141,42 @@ def _rounding(known: Measurements, objects: Measurements, called: Sequence[str])
             return
 
 
-def gaps(known: Measurements, objects: Measurements, called: Sequence[str]) -> Iterator[Difference]:
+def gaps(judged: Judgement, known: Measurements, called: Sequence[str]) -> Iterator[Difference]:
+    """Columns that are missing more or less often, and what that does to training objects."""
+    objects = judged.objects
     old, new = missing_share(known.observed), missing_share(objects.observed)
     error = np.sqrt(0.25 * (1.0 / len(known) + 1.0 / len(objects)))
     column = int(np.argmax(np.abs(new - old)))
-    if abs(new[column] - old[column]) > max(_GAPS, SURE * error):
-        words = (
-            f"{called[column]} is missing in {new[column]:.0%} of the new objects and in {old[column]:.0%} of the training's. "
-            "P-values compare with training objects without it; the class itself may be less sure."
+    if abs(new[column] - old[column]) <= max(_GAPS, SURE * error):
+        return
+    words = f"{called[column]} is missing in {new[column]:.0%} of the new objects and in {old[column]:.0%} of the training's. "
+    some = some_of(known, MOST)
+    before = float((Judgement(judged.model, some, judged.n_threads).pvalue <= _SMALL).mean())
+    alike = _with_gaps_of(some, objects, old, new)
+    after = float((Judgement(judged.model, alike, judged.n_threads).pvalue <= _SMALL).mean())
+    chance = SURE * np.sqrt(2.0 * _SMALL / len(some))
+    stranger = after > before + max(chance, 0.5 * _SMALL)
+    if stranger:
+        words += (
+            f"With such gaps {after:.0%} of the training objects would have p-values up to {_SMALL:g}, {before:.0%} without: a "
+            "small p-value means less than it says. Add training objects with such gaps, or leave such columns out of both."
         )
-        yield Difference("gaps", float(old[column]), float(new[column]), words, False)
+    else:
+        words += (
+            "P-values compare with training objects that lack as much; the class itself may be less sure."
+        )
+    yield Difference("gaps", float(old[column]), float(new[column]), words, stranger)
+
+
+def _with_gaps_of(
+    known: Measurements, objects: Measurements, old: FloatArray, new: FloatArray
+) -> Measurements:
+    """Training objects that lack columns as often (m,) as the new ones, together with the columns that these lack."""
+    lacking = ~objects.observed[np.arange(len(known)) % len(objects)]
+    # With this chance a column that is missing in `old` of the objects and loses `new` of them is missing in `new` afterwards.
+    chance = np.clip((new - old) / np.maximum((1.0 - old) * new, 1e-12), 0.0, 1.0)
+    taken = np.random.default_rng(0).random(known.shape) < chance
+    return without_columns(known, lacking & taken)
 
 
 def bulk(pvalue: FloatArray, known_share: float, n_known: int) -> Iterator[Difference]:
@@ -159,9 +210,12 @@ def bulk(pvalue: FloatArray, known_share: float, n_known: int) -> Iterator[Diffe
 
 
 def _noise(objects: Measurements, column: int) -> float:
-    """Typical variance of the noise of a column."""
+    """Typical variance of the noise of a column, by the mean of the middle half of its error bars.
+
+    A median would jump between the error bars of two instruments as soon as their shares pass one half.
+    """
     sigma = objects.sigma[objects.observed[:, column], column]
-    return float(np.median(sigma)) ** 2 if sigma.size else 0.0
+    return float(trim_mean(sigma, 0.25)) ** 2 if sigma.size else 0.0
 
 
 def _mad(values: FloatArray) -> float:

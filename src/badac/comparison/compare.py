@@ -110,7 +110,7 @@ def _differences(
     yield from checks.noise_levels(model, known, objects)
     if not objects.own_points:
         yield from checks.values(judged, known, called)
-        yield from checks.gaps(known, objects, called)
+        yield from checks.gaps(judged, known, called)
     yield from checks.bulk(pvalue, _known_share(pvalue), n_known=0 if model.pool is None else len(model.pool))
 
 

@@ -38,6 +38,11 @@ class Difference:
     breaks_promise: bool
     column: int | None = None
 
+    def __post_init__(self) -> None:
+        # Numbers of Python, whatever a check has computed with: they are written as JSON.
+        for name, kind in (("training", float), ("new", float), ("breaks_promise", bool)):
+            object.__setattr__(self, name, kind(getattr(self, name)))
+
     @property
     def sentence(self) -> str:
         """The words with a capital letter."""

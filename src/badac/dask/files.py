@@ -49,6 +49,7 @@ from badac.verdicts import KIND, Verdicts
 from badac.writing import clause
 
 IntArray = npt.NDArray[np.int64]
+ANSWERS_WITHIN = 10  # seconds that a scheduler has to answer; distributed's own default is 30
 
 
 @contextmanager
@@ -85,7 +86,7 @@ def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterato
     logging.getLogger("asyncio").addFilter(_is_news)
     if scheduler is not None:
         try:
-            client = distributed.Client(scheduler, timeout=10, set_as_default=False)
+            client = distributed.Client(scheduler, timeout=ANSWERS_WITHIN, set_as_default=False)
         except (
             OSError,
             ValueError,

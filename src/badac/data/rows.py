@@ -95,12 +95,32 @@ def without_name(ids: npt.NDArray[Any], rows: Sequence[int]) -> str:
     return f"{counted(len(which), 'objects have')} no name ({some(which, 5)})"
 
 
+def packed(names: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return names (n,) at one byte a letter, where they are texts of plain letters; as they are where not.
+
+    >>> packed(np.array(["ab", "c"])).dtype.itemsize, packed(np.array(["\u00e4"])).dtype.kind
+    (2, 'U')
+    """
+    if names.dtype.kind != "U":
+        return names
+    try:
+        return names.astype(np.bytes_)
+    except UnicodeEncodeError:
+        return names
+
+
+def unpacked(names: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the names (n,) that were `packed` as texts."""
+    return names.astype(np.str_) if names.dtype.kind == "S" else names
+
+
 def more_than_once(ids: npt.NDArray[Any]) -> str:
     """Return a sentence about names (n,) that come more than once; empty where none does."""
     if all_distinct(ids):
         return ""
     names, counts = np.unique(ids, return_counts=True)
-    twice = names[(counts > 1) & ~_is_empty(names)]
+    names, counts = unpacked(names[counts > 1]), counts[counts > 1]
+    twice = names[~_is_empty(names)]
     if not len(twice):
         return ""
     return (

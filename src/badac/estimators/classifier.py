@@ -346,7 +346,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def prepare_pvalues(self) -> Self:
         """Make ready what p-values and `anomaly_proba` need, before the first object asks: every training object left out once.
 
-        Costs one to three times as much as `fit`, once: it is kept in the model file. Nothing is done where the score is a
+        Costs one to two times as much as `fit`, once: it is kept in the model file. Nothing is done where the score is a
         rank among objects that were left out while learning, or if it is done already.
         """
         fitted = self.fitted_

@@ -3,7 +3,7 @@
     folds of each class -> classes learned again from the other folds, their choices kept -> anomaly model -> scores of the fold
 
 What was chosen for a class (rank, smoothness, shape: `Refittable.refit`) is kept, what was estimated is estimated again, so a
-fold costs a fraction of a fit, and all six together one to three. Class models that cannot keep their choices are learned anew,
+fold costs a fraction of a fit, and all six together one to two. Class models that cannot keep their choices are learned anew,
 in two folds. Noise, scales and priors stay: one object among hundreds does not move them.
 """
 
@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.anomalies import Deviations
+from badac.anomalies.deferred import as_learned
 from badac.anomalies.drawn import draw_anomalies
-from badac.anomalies.model import OfPart
+from badac.anomalies.model import AnomalyModel, OfPart, QuicklyRefittable
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import BoolArray, IntArray, LeftOut
 from badac.classes.model import ClassModel, Refittable, learned_again
@@ -69,6 +70,11 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     score, level, predicted = np.empty(n), np.empty(n), np.zeros(n, dtype=np.int64)
     asked = np.zeros(n, dtype=np.bool_)
     drawing, drawn = rng.spawn(1)[0], [np.empty(0)]
+    learned_before = as_learned(model.anomaly_model)
+    of_all = learned_before if isinstance(learned_before, QuicklyRefittable) and cheap else None
+    doubtful = np.ones(n, dtype=np.bool_)
+    if of_all is not None:
+        doubtful = of_all.doubtful(replace(known, training=training.objects, label=training.label))
     for held in folds(training.label, _FOLDS if cheap else _FOLDS_LEARNED_ANEW, rng):
         rest = training.take(~held)
         fitted = fit_classes([Again(one) for one in inner], rest, recipe.nuisance)
@@ -80,7 +86,11 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
         )
         if recipe.anomaly is not None:
             around = replace(known, training=rest.objects, label=rest.label, models=learned.class_models)
-            anomaly = recipe.anomaly.fit(around, rng)
+            anomaly: AnomalyModel
+            if of_all is None:
+                anomaly = recipe.anomaly.fit(around, rng)
+            else:
+                anomaly = of_all.refit_without_some(around, doubtful[~held], rng)
             if isinstance(anomaly, OfPart):
                 anomaly = anomaly.as_of_all(len(rest) / n)
             learned = replace(learned, anomaly_model=anomaly)
@@ -118,7 +128,7 @@ def folds(label: IntArray, n_folds: int, rng: np.random.Generator) -> Iterator[B
 
 @dataclass(frozen=True, eq=False)
 class Again:
-    """A fitted class model that is learned again, with its choices kept where it can keep them."""
+    """A fitted class model that is learned again without a fold, with its choices kept where it can keep them."""
 
     model: ClassModel
 

@@ -8,17 +8,19 @@ what an anomaly is, its model is learned when it is first asked for (`badac.anom
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from badac.anomalies import AnomalyModel
+from badac.anomalies import AnomalyModel, Deviations, Known
 from badac.anomalies.deferred import Deferred
 from badac.calibration.agreement import Choice, agree
-from badac.calibration.posterior import learn_calibration
+from badac.calibration.posterior import MayTell, learn_calibration
+from badac.calibration.stacking.at_points import Deviating
 from badac.classes import Candidate, ClassModel, ClassReport
 from badac.classes.model import ChoosingModel, GridModel
 from badac.data.measurements import Measurements
@@ -157,8 +159,11 @@ class Recipe:
                 training,
                 models,
                 possible(log_prior, counts),
-                use_gaps=self.use_gaps,
-                stack=stack and others_can_tell(class_models, self.nuisance),
+                MayTell(
+                    self.use_gaps,
+                    stack and others_can_tell(class_models, self.nuisance),
+                    self._deviating(possible(log_prior, counts)),
+                ),
                 n_threads=self.n_threads,
             )
         known = FittedModel(
@@ -182,6 +187,20 @@ class Recipe:
             return replace(known, anomaly_model=Deferred.of(self.anomaly, known.known, rng, self.n_threads))
         with stage("Learning what an anomaly would look like"):
             return replace(known, anomaly_model=self.anomaly.fit(known.known, rng))
+
+    def _deviating(self, log_prior: FloatArray) -> Deviating | None:
+        """Return what learns the anomaly hypotheses from other class models, where nobody said what an anomaly is."""
+        if not self.may_rank:
+            return None
+
+        def learn(models: Sequence[ClassModel], rest: TrainingSet) -> Callable[[Measurements], FloatArray]:
+            prior, noise = self.anomaly_prior, rest.noise
+            known = Known(rest.objects, rest.label, tuple(models), log_prior, prior, noise, rest.scales)
+            # A generator of its own: whether it is learned must not change what is drawn later.
+            learned = Deviations().fit(known, np.random.default_rng(0))
+            return partial(learned.log_bayes_factor, n_threads=self.n_threads)
+
+        return learn
 
 
 def _is_under(model: ClassModel, training: TrainingSet, label: Any) -> bool:

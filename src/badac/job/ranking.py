@@ -23,7 +23,7 @@ from badac.comparison.compare import compare
 from badac.comparison.turns import MOST, turn_of
 from badac.data import Catalogue, Layout
 from badac.data.reach import beyond, said_of_beyond, times_of
-from badac.data.rows import more_than_once
+from badac.data.rows import more_than_once, packed
 from badac.estimators import BADACClassifier
 from badac.estimators.validation import names_of_columns
 from badac.job.batches import batches
@@ -298,7 +298,8 @@ def rank_file(
         left = np.flatnonzero(~explained_already(verdict["object"], options.without))
         if left.size or not options.without:
             kept = strangest(kept, batch[left], verdict.score[left], options.n_shown)
-            parts.append(verdict.take(left))
+            # Of millions of objects their names are the largest column.
+            parts.append(verdict.take(left).having(object=packed(verdict["object"][left])))
         recognised = recognised or batch.recognised
         away += out_of_reach(model, batch)
         done(len(verdict))
@@ -311,7 +312,7 @@ def rank_file(
         say(note)
     several = len(parts) > 1
     ranking = _merged(parts)
-    if several and (again := more_than_once(ranking.ids)) and again not in notes:
+    if several and (again := more_than_once(ranking.verdicts["object"])) and again not in notes:
         notes[again] = None
         say(again)
     comparison = compared(model, some_kept[0])

@@ -146,10 +146,8 @@ def _strangest(page: Page, found: Found, file: str) -> None:
     )
     page.paragraph(_how_to_read(found))
     page.links([(file, f"The whole ranking: {file}")])
-    explanation = found.model.explain(found.shown.objects).described(found.shown.about)
-    stories = _stories(found, explanation)
-    strange = [row for row, (story, _) in enumerate(stories) if story.is_strange or row < found.n_discoveries]
-    if not strange:
+    cards = strangest_cards(found)
+    if not cards:
         page.paragraph(
             "None of the objects is strange: none is more probably something new than known, and none is stranger than 99 of "
             "100 known objects. So none is drawn; badac explain draws any of them."
@@ -158,8 +156,16 @@ def _strangest(page: Page, found: Found, file: str) -> None:
     page.paragraph(
         f"{_drawn(found.shown.kind)} Yellow is where the object is strangest. Objects that are not strange are not drawn."
     )
+    page.cards(cards)
+
+
+def strangest_cards(found: Found, most: int | None = None) -> list[Page]:
+    """Return a picture of each strange object that was kept whole, strangest first, with what is strange about it."""
+    explanation = found.model.explain(found.shown.objects).described(found.shown.about)
+    stories = _stories(found, explanation)
+    strange = [row for row, (story, _) in enumerate(stories) if story.is_strange or row < found.n_discoveries]
     positions = find_positions(found.shown.carried)
-    page.cards([_card(row, found, explanation, stories[row], positions) for row in strange])
+    return [_card(row, found, explanation, stories[row], positions) for row in strange[:most]]
 
 
 def _how_to_read(found: Found) -> str:

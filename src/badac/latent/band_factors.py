@@ -137,3 +137,19 @@ def curves_of(basis: Basis, coefficients: FloatArray, rank: int, psi: FloatArray
     at_knots = coefficients.copy()
     at_knots[:, 1:] = basis.whiten @ coefficients[:, 1:]
     return Curves(basis.knots, basis.length, basis.period, at_knots, rank, psi)
+
+
+def curves_of_bands(basis: Basis, curve: Curve, factors: FloatArray) -> Curves:
+    """Return mean and factors (bands x (1 + q), f) as the kernels take them: what is in one band only as local shapes."""
+    bands, size = basis.n_bands, len(basis.knots) + 1
+    parts = factors.reshape(bands, size, -1)
+    seen = (parts != 0.0).any(axis=1)
+    alone = seen.sum(axis=0) <= 1 if bands > 1 else np.zeros(parts.shape[2], dtype=np.bool_)
+    local = np.zeros((bands, size, int((seen & alone).sum(axis=1).max(initial=0))))
+    for band in range(bands):
+        own = parts[band][:, seen[band] & alone]
+        local[band, :, : own.shape[1]] = own
+    mean = curve.coefficients.reshape(bands, size, 1)
+    coefficients = np.concatenate([mean, parts[:, :, ~alone], local], axis=2)
+    coefficients[:, 0, 0] += curve.origin
+    return curves_of(basis, coefficients, int((~alone).sum()), np.zeros(bands))

@@ -14,22 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.special import xlogy
 
-from badac._kernels.latent import unpack
+from badac._kernels import poisson_log_likelihood, poisson_posterior
+from badac._kernels.counts import CountedPoints, LaplaceSteps, LinkModel, Quadrature, laplace
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor
-from badac.latent.likelihood import products
-from badac.noise.counts import AveragedCounts
+from badac.noise.counts import PoissonCounts, log_factorial
 from badac.noise.model import LinkedNoise
 from badac.training import FloatArray
 
-_STEPS = 12  # at most: an object stops when it has settled
-# In units of the population's own width: what is no step any more, the longest (Newton's may overshoot at a count of zero), and
-# the width of a point that says nothing.
-_SETTLED = 1e-3
-_LARGEST_STEP = 3.0
-_WIDEST = 1e3
-_HERMITE = np.polynomial.hermite_e.hermegauss(5)  # exact up to the ninth power of eps
+# At most 12 steps: an object stops when it has settled. What is no step any more, the longest one and the width of a point that
+# says nothing are in units of the population's own width, whatever the link is.
+_STEPS = LaplaceSteps(most=12, settled=1e-3, largest=3.0, widest=1e3)
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)  # exact up to the ninth power of eps
+_HERMITE = Quadrature(_NODES, np.log(_WEIGHTS / _WEIGHTS.sum()))
 
 
 def linked_block(
@@ -47,43 +46,23 @@ def linked_block(
     to_learn : bool
         Whether a factor model is learned from them: then no value is beyond what the count itself says (`_within_reach`).
     """
-    observed = objects.observed
-    outer = products(factor.factors)
-    rows, columns = np.triu_indices(factor.rank)
-    twice = np.where(rows == columns, 1.0, 2.0)
-    n, rank = objects.n_objects, factor.rank
-    # Each count starts from what the population says of it, not from itself: no counts are no reason for an infinite log.
-    link = np.broadcast_to(factor.mean, objects.shape).copy()
-    variance = np.broadcast_to((factor.factors**2).sum(axis=1) + factor.psi, objects.shape).copy()
-    value, sigma2 = link.copy(), np.full(objects.shape, np.inf)
-    # What is a large step, a small one or a wide point: in units of the population's own width, whatever the link is.
-    unit = np.sqrt(variance[:1]) if n else np.ones((1, objects.n_points))
-    active = np.arange(n)
-    for _ in range(_STEPS):
-        seen, some = observed[active], objects[active]
-        gradient, curvature = noise.working(some, link[active], variance[active])
-        width = 1.0 / np.maximum(curvature, 1.0 / (_WIDEST * unit) ** 2)
-        working = link[active] + gradient * width
-        weight = np.where(seen, 1.0 / (factor.psi + width), 0.0)
-        residual = np.where(seen, working - factor.mean, 0.0)
-        inverse = np.linalg.inv(unpack(weight @ outer) + np.eye(rank))
-        moved = (inverse @ ((weight * residual) @ factor.factors)[..., None])[..., 0]
-        spread = (inverse[:, rows, columns] * twice) @ outer.T
-        smooth = factor.mean + moved @ factor.factors.T
-        # The link's own posterior: the factors' part, drawn to the count as far as psi allows.
-        own = np.where(seen, factor.psi * weight, 0.0)
-        step = smooth + own * (np.where(seen, working, 0.0) - smooth) - link[active]
-        step = np.clip(step, -_LARGEST_STEP * unit, _LARGEST_STEP * unit)
-        value[active], sigma2[active] = working, width
-        link[active] += step
-        variance[active] = spread * (1.0 - own) ** 2 + own * np.where(seen, width, 0.0)
-        # Each object goes on until it has settled, whatever the others in its block do.
-        active = active[np.abs(step / unit).max(axis=1, initial=0.0) >= _SETTLED]
-        if not active.size:
-            break
+    observed, points = objects.observed, counted_points(objects, factor, noise)
+    if points is not None:
+        value, sigma2, link = poisson_posterior(points, _STEPS)
+    else:
+        model = LinkModel(factor.mean, factor.factors, factor.psi)
+        value, sigma2, link = laplace(
+            observed, model, lambda some, *at: noise.working(objects[some], *at), _STEPS
+        )
     if to_learn:
         value, sigma2 = _within_reach(value, sigma2, link, noise.first_guess(objects).values)
     return np.where(observed, value, np.nan), np.where(observed, np.sqrt(sigma2), np.inf)
+
+
+def counted_points(objects: Measurements, factor: Factor, noise: LinkedNoise) -> CountedPoints | None:
+    """Return the objects as the kernels of Poisson counts take them; None if they are counts of another kind."""
+    plain = noise.plain_counts(objects) if isinstance(noise, PoissonCounts) else None
+    return None if plain is None else CountedPoints(*plain, factor.mean, factor.factors, factor.psi)
 
 
 def _within_reach(
@@ -101,22 +80,21 @@ def _within_reach(
 
 
 def linked_log_likelihood(
-    objects: Measurements, factor: Factor, noise: LinkedNoise
+    objects: Measurements, factor: Factor, noise: LinkedNoise, *, n_threads: int = 1
 ) -> Callable[[FloatArray], FloatArray]:
     """Return the exact log likelihood of counts as a function of latent positions, (n, K, r) -> (n, K).
 
     The integral over eps is taken by Gauss-Hermite quadrature at every point.
     """
-    node, weight = _HERMITE
-    log_weight = np.log(weight / weight.sum())
-    spread = np.sqrt(factor.psi)
-    observed = objects.observed
-    averaged = None
-    if isinstance(noise, AveragedCounts):
-        averaged = noise.averaged_log_likelihood(objects, spread, node, log_weight)
-    if averaged is None:
-        averaged = node_by_node(objects, noise, spread, node, log_weight)
-    of_centre = averaged
+    observed, points = objects.observed, counted_points(objects, factor, noise)
+    if points is not None:
+        # The kernel leaves out what the counts alone say.
+        alone = xlogy(points.counts, points.exposure) - log_factorial(points.counts)
+        constant = alone.sum(axis=1)[:, None]
+        return lambda positions: (
+            constant + poisson_log_likelihood(points, positions, _HERMITE, n_threads=n_threads)
+        )
+    of_centre = node_by_node(objects, noise, np.sqrt(factor.psi), *_HERMITE)
 
     def log_likelihood(positions: FloatArray) -> FloatArray:
         out = np.empty(positions.shape[:2])

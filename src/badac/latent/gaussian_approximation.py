@@ -206,7 +206,7 @@ def _constants(
 def _likelihood(objects: Measurements, factor: Factor, noise: Noise, n_threads: int) -> LogLikelihood:
     """Exact log likelihood (n, K) of the objects at latent positions (n, K, r)."""
     if isinstance(noise, LinkedNoise):
-        return linked_log_likelihood(objects, factor, noise)
+        return linked_log_likelihood(objects, factor, noise, n_threads=n_threads)
     assert isinstance(noise, ScaleMixture)
     points = _points(objects, factor, *noise.gaussian_scales())
     return lambda positions: widths_log_likelihood(points, positions, n_threads=n_threads)

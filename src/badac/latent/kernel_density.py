@@ -26,6 +26,7 @@ from scipy.linalg import block_diag
 
 from badac._kernels import latent_posterior
 from badac._kernels.latent import pack
+from badac.data.validation import BoolArray
 from badac.latent.likelihood import LatentLikelihood, products
 from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.noise.model import IntArray
@@ -42,6 +43,7 @@ BANDWIDTHS = (
 )  # from almost the member itself to the whole class, by factors of 1.7 to 2
 _MOST_CURVES = 2000  # by cost; the sampling error is then that of 2,000 members
 _SETTLED = 1e-6  # of a weight
+_IDLE = 1.5  # times the share of the prior member: a bandwidth below it explains no member
 _PAIRS_PER_BLOCK = 1 << 19  # block size: 4 MiB of doubles
 
 
@@ -99,31 +101,49 @@ class KernelDensity:
             return cls(position, spread, weights)
         model = cls(position, spread, np.full(len(BANDWIDTHS), 1.0 / len(BANDWIDTHS)))
         own = np.arange(len(latent), dtype=np.int64) if n > 1 else None
-        return cls(position, spread, best_weights(model.log_evidence_by_bandwidth(latent, skip=own)))
+        weights = best_weights(model.log_evidence_by_bandwidth(latent, skip=own))
+        # A bandwidth with the prior member's share alone costs as much as the others; the widest keeps what is far possible.
+        idle = weights * len(weights) * (len(latent) + 1.0) < _IDLE
+        idle[-1] = False
+        weights = np.where(idle, 0.0, weights)
+        return cls(position, spread, weights / weights.sum())
 
     @cached_property
     def _curves(self) -> tuple[list[FloatArray], list[FloatArray]]:
-        """Covariance of the curves of each bandwidth (r, r), and their side of the product (n, r + p + 1)."""
+        """Covariance of the curves of each bandwidth (r, r), and their side of the product (n, r + p + 1), of h = 1 one row."""
         identity = np.eye(self.rank)
         shared = [self.spread + h * h * (identity - self.spread) for h in BANDWIDTHS]
-        moved = [np.sqrt(1.0 - h * h) * self.positions for h in BANDWIDTHS]
+        # At a bandwidth of 1 all curves are the same one.
+        moved = [
+            np.sqrt(1.0 - h * h) * (self.positions if h < 1.0 else self.positions[:1]) for h in BANDWIDTHS
+        ]
         return shared, [_curve_features(each, own) for each, own in zip(moved, shared, strict=True)]
 
     def log_evidence_by_bandwidth(
-        self, latent: LatentLikelihood, *, skip: IntArray | None = None, n_threads: int = 1
+        self,
+        latent: LatentLikelihood,
+        *,
+        skip: IntArray | None = None,
+        used: BoolArray | None = None,
+        n_threads: int = 1,
     ) -> FloatArray:
-        """Return (n, bandwidths): log P(d) under each bandwidth alone; `skip` (n,) leaves one curve out per object."""
+        """Return (n, bandwidths): log P(d) under each bandwidth alone; `skip` (n,) leaves one curve out per object.
+
+        Those that are not `used` (bandwidths,) are -inf.
+        """
         k = len(self.positions)
-        kept = k if skip is None else k - 1
         shared, curves = self._curves
-        out = np.empty((len(latent), len(BANDWIDTHS)))
+        out = np.full((len(latent), len(BANDWIDTHS)), -np.inf)
+        columns = range(len(BANDWIDTHS)) if used is None else np.flatnonzero(used).tolist()
 
         def work(block: slice, _: int) -> None:
-            for column in range(len(BANDWIDTHS)):
+            for column in columns:
                 side, constant = _object_features(latent[block], shared[column], n_threads)
                 terms = side @ curves[column].T
-                if skip is not None:
+                kept = terms.shape[1]
+                if skip is not None and BANDWIDTHS[column] < 1.0:
                     terms[np.arange(len(terms)), skip[block]] = -np.inf
+                    kept -= 1
                 out[block, column] = logsumexp_rows(terms) - np.log(kept) - 0.5 * constant
 
         step = max(1, _PAIRS_PER_BLOCK // k)
@@ -132,14 +152,17 @@ class KernelDensity:
 
     def log_evidence(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d) under the weighted bandwidths."""
-        return self._weighted(self.log_evidence_by_bandwidth(latent, n_threads=n_threads))
+        used = self.weights > 0.0
+        return self._weighted(self.log_evidence_by_bandwidth(latent, used=used, n_threads=n_threads))
 
     def leave_one_out(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d) of the members, each one's own curve left out; thousands of members are not all curves."""
         if len(self.positions) != len(latent):
             return self.log_evidence(latent, n_threads=n_threads)
         own = np.arange(len(latent), dtype=np.int64)
-        return self._weighted(self.log_evidence_by_bandwidth(latent, skip=own, n_threads=n_threads))
+        used = self.weights > 0.0
+        by_bandwidth = self.log_evidence_by_bandwidth(latent, skip=own, used=used, n_threads=n_threads)
+        return self._weighted(by_bandwidth)
 
     def moments(self) -> tuple[FloatArray, FloatArray]:
         """Those of the population, ``N(0, I)``, which every bandwidth keeps."""
@@ -154,14 +177,13 @@ class KernelDensity:
         """Write the members' positions with their bandwidths as the mixture that they are."""
         n, r = self.positions.shape
         identity = np.eye(r)
-        parts = [
-            (np.sqrt(1.0 - h * h) * self.positions, self.spread + h * h * (identity - self.spread))
-            for h in BANDWIDTHS
-        ]
+        used = [(weight, h) for weight, h in zip(self.weights, BANDWIDTHS, strict=True) if weight > 0.0]
+        means = [np.sqrt(1.0 - h * h) * self.positions for _, h in used]
+        spreads = [self.spread + h * h * (identity - self.spread) for _, h in used]
         return Mixture(
-            np.repeat(self.weights / n, n),
-            np.concatenate([means for means, _ in parts]),
-            np.concatenate([np.broadcast_to(spread, (n, r, r)) for _, spread in parts]),
+            np.repeat([weight / n for weight, _ in used], n),
+            np.concatenate(means),
+            np.concatenate([np.broadcast_to(spread, (n, r, r)) for spread in spreads]),
         )
 
     def proposal(self) -> Mixture:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import eigh
 
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
@@ -21,7 +20,10 @@ from badac.threads import one_thread_in_blas
 from badac.training import FloatArray, TrainingScales
 
 _FOR_A_GUESS = 600  # members tell a variance to sqrt(2 / 600) = 6 %: enough for a weight
-_FULL = 256  # points, by cost: LAPACK's eigenvectors grow as the cube, the block iteration as the square
+# Points up to which all eigenvectors are taken, by cost: LAPACK's grow as the cube, the block iteration as the square.
+_FULL = 128
+_STEPS, _STEPS_FROM_NEAR = 6, 2  # of the block iteration
+_SPARE = 10  # directions more than are asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,22 +109,41 @@ def seen_clearly(scales: TrainingScales, members: Measurements) -> TrainingScale
     return replace(scales, scale=scale)
 
 
-def leading_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+def leading_eigenvectors(
+    matrix: FloatArray, count: int, near: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Return the `count` largest eigenvalues, largest first, and their eigenvectors (m, count), of a symmetric matrix.
 
     Hundreds of points have far more directions than are asked for: there by block power iteration, whose error in a
-    direction that stands out by a factor f is f^-10.
+    direction that stands out by a factor f is f to the power minus the steps, those that led to `near` included.
+
+    Parameters
+    ----------
+    matrix : (m, m)
+    count : int
+    near : (m, b), optional
+        Directions of a matrix nearly the same, the last that was returned for it.
+
+    Returns
+    -------
+    values, vectors : (count,), (m, count)
+    near : (m, b) or None
+        For the next matrix, where that helps.
     """
     m = len(matrix)
-    if m <= _FULL:
-        with one_thread_in_blas():
-            values, vectors = eigh(matrix, subset_by_index=[m - count, m - 1])
-        return values[::-1], vectors[:, ::-1]
-    block = np.random.default_rng(0).standard_normal((m, count + 10))
-    for _ in range(10):
-        block = np.linalg.qr(matrix @ block)[0]
-    values, turn = eigh(block.T @ matrix @ block)
-    return values[: -count - 1 : -1], (block @ turn)[:, : -count - 1 : -1]
+    with one_thread_in_blas():
+        if m <= _FULL:
+            values, vectors = np.linalg.eigh(matrix)
+            return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1], None
+        steps = _STEPS if near is None else _STEPS_FROM_NEAR
+        block = near
+        if block is None:
+            block = np.random.default_rng(0).standard_normal((m, min(count + _SPARE, m)))
+        for _ in range(steps):
+            block = np.linalg.qr(matrix @ block)[0]
+        values, turn = np.linalg.eigh(block.T @ matrix @ block)
+        block = (block @ turn)[:, ::-1]
+    return values[: -count - 1 : -1], block[:, :count], block
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +173,15 @@ class Spectrum:
         psi = 0.2 * variance + 1e-9 * scales.scale**2
         m = members.n_points
         top = max(min(max_rank, m), 1)
-        factors = np.zeros((m, top))
+        factors, near = np.zeros((m, top)), None
         for _ in range(3):
             unit = np.sqrt(found.noise + psi)
             # What is common to the points is in the off-diagonal elements: psi leaves the diagonal before the
             # eigenvectors are taken (principal factors).
             common = found.covariance - np.diag(np.minimum(psi, variance))
-            values, vectors = leading_eigenvectors(common / np.outer(unit, unit), top)
+            common /= unit
+            common /= unit[:, None]
+            values, vectors, near = leading_eigenvectors(common, top, near)
             factors = unit[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
             strong = max(int((values > 2.0 * np.sqrt(m / max(found.count.max(), 1.0))).sum()), 1)
             left = np.maximum(variance - (factors[:, :strong] ** 2).sum(axis=1), 0.0)

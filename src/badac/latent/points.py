@@ -11,39 +11,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from badac._kernels import grouped_points
 from badac._kernels.points import GroupedPoints
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.basis import coordinates
 from badac.training import FloatArray
 
-_COUNTED = 1 << 16
 OBJECTS_PER_BLOCK = 512  # block size: so many objects of a hundred points take a few MB
 
 
 def grouped(objects: Measurements, n_bands: int) -> GroupedPoints:
     """Return the observed points of objects with independent errors."""
     assert objects.covariance is None
-    seen = objects.observed
-    flat = np.flatnonzero(seen)
-    place = np.repeat(n_bands * np.arange(objects.n_objects), np.count_nonzero(seen, axis=1))
-    if objects.band is not None:
-        place += np.broadcast_to(objects.band, objects.shape).ravel()[flat]
-    if n_bands > 1:
-        # Numbers of 16 bits are sorted by counting.
-        few = n_bands * objects.n_objects <= _COUNTED
-        order = np.argsort(place.astype(np.uint16) if few else place, kind="stable")
-        flat, place = flat[order], place[order]
-    new = np.flatnonzero(np.diff(place, prepend=-1))
-    owner, band = np.divmod(place[new], n_bands)
-    return GroupedPoints(
-        objects.values.ravel()[flat],
-        objects.sigma.ravel()[flat] ** 2,
-        coordinates(objects).ravel()[flat],
-        np.append(new, len(flat)).astype(np.int64),
-        np.searchsorted(owner, np.arange(objects.n_objects + 1)).astype(np.int64),
-        band,
-    )
+    return grouped_points(objects.values, objects.sigma, coordinates(objects), objects.band, n_bands)
 
 
 def alone(points: GroupedPoints) -> GroupedPoints:

@@ -87,12 +87,14 @@ class Process:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Objects with similar numbers of points, packed: the observed points first, then padding.
+    """Objects with similar numbers of points, packed: the observed points first, band by band, then padding.
 
     Attributes
     ----------
     rows : (b,)
         Which objects.
+    columns : (b, p)
+        Which of its object's points each one is.
     values, variance, at : (b, p)
         Values and coordinates are 0 in the padding, variances 1.
     band : (b, p)
@@ -102,6 +104,7 @@ class Block:
     """
 
     rows: IntArray
+    columns: IntArray
     values: FloatArray
     variance: FloatArray
     at: FloatArray
@@ -131,6 +134,7 @@ def blocks(
     *,
     max_points: int | None = None,
     rng: np.random.Generator | None = None,
+    most_numbers: int = _NUMBERS_PER_BLOCK,
 ) -> Iterator[Block]:
     """Pack objects, those with similar numbers of points together.
 
@@ -142,6 +146,8 @@ def blocks(
         Its number of bands is checked.
     max_points : int, optional
         Take a random choice of so many points from longer objects: a process's marginal at some of its points is exact.
+    most_numbers : int
+        Of a matrix of points by points of every object of a block.
     """
     observed = objects.observed
     check_bands(objects, basis.n_bands)
@@ -158,7 +164,7 @@ def blocks(
         # Grow while the padding stays below a quarter and the block fits into memory.
         while stop < len(order):
             p = int(count[order[stop]])
-            too_large = (stop + 1 - start) * max(p, basis.size, 1) * max(p, 1) > _NUMBERS_PER_BLOCK
+            too_large = (stop + 1 - start) * max(p, basis.size, 1) * max(p, 1) > most_numbers
             if too_large or p > 1.25 * count[order[start]] + 2:
                 break
             stop += 1
@@ -199,7 +205,8 @@ def _packed(
     band: IntArray,
 ) -> Block:
     width = max(int(observed.sum(axis=1).max(initial=0)), 1)
-    columns = np.argsort(~observed, axis=1, kind="stable")[:, :width]
+    order = np.where(observed, band[rows], np.iinfo(np.int64).max)
+    columns = np.argsort(order, axis=1, kind="stable")[:, :width]
     cell = (rows[:, None], columns)
     seen = np.take_along_axis(observed, columns, axis=1)
     extra = None
@@ -216,6 +223,7 @@ def _packed(
         variance = np.where(seen, objects.sigma[cell] ** 2, 1.0)
     return Block(
         rows,
+        columns,
         np.where(seen, objects.values[cell], 0.0),
         variance,
         np.where(seen, at[cell], 0.0),

@@ -11,9 +11,11 @@ from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from badac.data.validation import IntArray
-from badac.latent.low_rank import LowRank
+from badac.latent.band_factors import curves_of_bands
+from badac.latent.low_rank import LowRank, log_gains
 from badac.latent.process import Block, Curve, Process, covariance, scaled
 from badac.registry import registered
 from badac.training import FloatArray
@@ -63,25 +65,34 @@ class ProcessSummary:
         return replace(wider, factors=np.hstack([self.fixed, wider.factors]))
 
     def whitened(
-        self, block: Block, widths: tuple[float, ...] | None = None
+        self, block: Block, widths: tuple[float, ...] | None = None, *, n_threads: int = 1
     ) -> tuple[Whitened | LowRank, ...]:
         """Return a block of objects as the class of each width sees them; by default its own widths."""
+        widths = self.widths if widths is None else widths
+        # Without a kernel and with independent errors the covariance is low rank plus diagonal.
+        rough = self.process.psi[block.band] * block.seen
+        plain = block.extra is None and not self.process.bands.any()
+        if plain and (block.variance + min(widths) * rough > 0).all():
+            return self._low_rank(block, rough, widths, n_threads)
         features = block.features(self.process.basis)
         mean = self.curve.origin + features @ self.curve.coefficients
         residual = np.where(block.seen, block.values - mean, 0.0)
-        return tuple(self._of_width(block, features, residual, width) for width in widths or self.widths)
+        full = (covariance(self.at_width(width), block, features)[0] for width in widths)
+        return tuple(Whitened.of(block, residual, each) for each in full)
 
-    def _of_width(
-        self, block: Block, features: FloatArray, residual: FloatArray, width: float
-    ) -> Whitened | LowRank:
-        process = self.at_width(width)
-        # Without a kernel and with independent errors the covariance is low rank plus diagonal: quicker for many points.
-        if block.extra is None and not process.bands.any() and process.factors.shape[1] < block.at.shape[1]:
-            variance = block.variance + process.psi[block.band] * block.seen
-            if (variance > 0).all():
-                return LowRank.of(block, residual, variance, features @ process.factors)
-        full, _, _ = covariance(process, block, features)
-        return Whitened.of(block, residual, full)
+    def _low_rank(
+        self, block: Block, rough: FloatArray, widths: tuple[float, ...], n_threads: int
+    ) -> tuple[LowRank, ...]:
+        curve, basis = self.curve, self.process.basis
+        same = not self.process.factors.shape[1]  # of all widths
+        found, under = [], None
+        for width in widths:
+            if under is None or not same:
+                curves = curves_of_bands(basis, curve, self.at_width(width).factors)
+                under = LowRank.under(block, curves, n_threads=n_threads)
+            points = under._replace(variance=under.variance + width * rough)
+            found.append(LowRank.of(points, n_threads=n_threads))
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,16 +127,38 @@ class Whitened:
         offset = (white**2).sum(axis=1) + log_det + block.seen.sum(axis=1) * _LOG_2PI
         return cls(residual, full, root, white, -0.5 * offset)
 
-    def filtered(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``g'K^-1 residual`` and ``g'K^-1 g`` (b, s) of each column ``g`` of (b, p, s)."""
-        white = np.linalg.solve(self.root, columns)
+    def filtered(self, columns: FloatArray, places: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """As `badac.latent.low_rank.LowRank.filtered`."""
+        white = np.linalg.solve(self.root, columns if places is None else columns[places])
         return (white * self.white[..., None]).sum(axis=1), (white**2).sum(axis=1)
 
-    def said_of(self, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``C'K^-1 C`` (b, q, q) and ``C'K^-1 residual`` (b, q) of columns ``C`` (b, p, q)."""
-        white = np.linalg.solve(self.root, columns)
+    def log_gain(self, columns: FloatArray, sizes: FloatArray, places: IntArray | None = None) -> FloatArray:
+        """As `badac.latent.low_rank.LowRank.log_gain`."""
+        white = np.linalg.solve(self.root, columns if places is None else columns[places])
         shift = white.transpose(0, 2, 1) @ self.white[..., None]
-        return white.transpose(0, 2, 1) @ white, shift[..., 0]
+        return log_gains(white.transpose(0, 2, 1) @ white, shift[..., 0], sizes)
+
+    def pulls(self) -> FloatArray:
+        """Return (b, p): the deviation of each point from what the class and all other points predict."""
+        inverse = np.linalg.inv(self.full)
+        turned = (inverse @ self.residual[..., None])[..., 0]
+        return np.asarray(turned / np.sqrt(np.diagonal(inverse, axis1=1, axis2=2)))
+
+    def predicted(self, block: Block, keep: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+        """Return mean, above that of the class, and variance (b, p) of the true values given the points to keep (b, p)."""
+        diagonal = np.arange(self.full.shape[1])
+        true = self.full.copy()
+        true[:, diagonal, diagonal] -= block.variance
+        if block.extra is not None:
+            true -= block.extra
+        both = keep[:, :, None] & keep[:, None, :]
+        noisy = np.where(both, self.full, 0.0)
+        noisy[:, diagonal, diagonal] += ~keep
+        across = np.where(keep[:, None, :], true, 0.0)
+        solved = np.linalg.solve(noisy, across.transpose(0, 2, 1))
+        moved = (solved.transpose(0, 2, 1) @ np.where(keep, self.residual, 0.0)[..., None])[..., 0]
+        left = np.diagonal(true, axis1=1, axis2=2) - np.einsum("bij,bji->bi", across, solved)
+        return np.asarray(moved), np.asarray(left)
 
     def take(self, rows: IntArray) -> Whitened:
         """Return some of the objects."""

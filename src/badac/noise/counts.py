@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from scipy.special import gammaln
 
 from badac.data.measurements import Measurements
 from badac.data.validation import refuse
@@ -29,16 +30,11 @@ _LEAST_TOTAL = 0.5  # an object without any counts
 
 
 @runtime_checkable
-class AveragedCounts(Protocol):
-    """Counts whose likelihood, averaged over a spread of the link, is had at once and not node by node."""
+class PoissonCounts(Protocol):
+    """Counts that may be Poisson around a rate times an exposure and nothing else: the kernels know these."""
 
-    def averaged_log_likelihood(
-        self, objects: Measurements, spread: FloatArray, nodes: FloatArray, log_weights: FloatArray
-    ) -> Callable[[FloatArray], FloatArray] | None:
-        """Return the log likelihood of counts (n, m) as a function of the link's centre, (n, m) -> (n, m), 0 where missing.
-
-        Averaged over links ``centre + nodes spread`` with weights; `spread` is (m,). None where it takes the nodes one by one.
-        """
+    def plain_counts(self, objects: Measurements) -> tuple[FloatArray, FloatArray] | None:
+        """Return counts and exposures (n, m), both 0 where missing; None if anything else is counted (a background)."""
 
 
 def check_amount(amount: Any, name: str, *, allow_zero: bool = False) -> None:
@@ -84,6 +80,16 @@ def total_exposure(side: Measurements, share: FloatArray | None) -> FloatArray:
     seen = observed @ usual
     exposure = np.maximum(total, _LEAST_TOTAL) / np.where(seen > 0, seen, 1.0)
     return np.broadcast_to(exposure[:, None], side.shape)
+
+
+def log_factorial(count: FloatArray) -> FloatArray:
+    """``log count!``, by a table if all are whole and not too many: a few times faster."""
+    top = count.max(initial=0.0)
+    if top < 1e5:
+        whole = count.astype(np.int64)
+        if (whole == count).all():
+            return np.asarray(gammaln(np.arange(top + 1.0) + 1.0)[whole])
+    return np.asarray(gammaln(count + 1.0))
 
 
 def usual_shares(counts: Measurements) -> FloatArray:

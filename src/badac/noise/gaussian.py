@@ -22,6 +22,7 @@ from badac.noise.model import FloatArray, IntArray, Noise, ScaleMixture
 from badac.registry import registered
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
+_ROWS_COMPARED = 1024  # block size
 
 
 @registered("noise", "gaussian", holds={"scale": "> 0"})
@@ -150,9 +151,17 @@ def with_one_width(side: Measurements, noise: Noise) -> Measurements:
 def pairs_of(objects: Measurements, curves: Measurements) -> Pairs:
     """Return objects and curves as the kernels take them; errors that all curves share as one row, which is much faster."""
     sigma = curves.sigma
-    if len(sigma) > 1 and (sigma.strides[0] == 0 or all((row == sigma[0]).all() for row in sigma)):
+    if len(sigma) > 1 and (sigma.strides[0] == 0 or _are_alike(sigma)):
         sigma = sigma[:1]
     return Pairs.of(objects.values, objects.sigma, curves.values, sigma)
+
+
+def _are_alike(rows: FloatArray) -> bool:
+    """Whether all rows (k, m) are the first one; two rows tell where they are not, as a rule, and blocks where they are."""
+    if not (rows[1] == rows[0]).all():
+        return False
+    starts = range(0, len(rows), _ROWS_COMPARED)
+    return all((rows[start : start + _ROWS_COMPARED] == rows[0]).all() for start in starts)
 
 
 def check_not_both_exact(objects: Measurements, curves: Measurements) -> None:

@@ -17,9 +17,7 @@ sqrt(counts) is wrong: it takes zero counts for certain.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
@@ -35,6 +33,7 @@ from badac.noise.counts import (
     check_curves,
     counts_given_truth,
     depths_differ,
+    log_factorial,
     total_exposure,
     usual_shares,
 )
@@ -174,36 +173,11 @@ class Poisson:
     def log_likelihood(self, objects: Measurements, link: FloatArray) -> FloatArray:
         counts, exposure, background = self._parts(objects)
         mean = exposure * np.exp(np.clip(link, -50.0, 50.0)) + background
-        return np.asarray(counts * np.log(mean) - mean - _log_factorial(counts))
+        return np.asarray(counts * np.log(mean) - mean - log_factorial(counts))
 
-    def averaged_log_likelihood(
-        self, objects: Measurements, spread: FloatArray, nodes: FloatArray, log_weights: FloatArray
-    ) -> Callable[[FloatArray], FloatArray] | None:
-        """As `badac.noise.counts.AveragedCounts`: without a background one exponential is shared by all nodes.
-
-        ``log P(c | x + u s) = log P(c | x) + c u s - E e^x (e^(u s) - 1)``, and only ``E e^x`` depends on the centre ``x``.
-        """
+    def plain_counts(self, objects: Measurements) -> tuple[FloatArray, FloatArray] | None:
         counts, exposure, background = self._parts(objects)
-        if background.any():
-            return None
-        observed = objects.observed
-        constant = np.where(observed, counts * np.log(exposure) - _log_factorial(counts), 0.0)
-        counts, exposure = np.where(observed, counts, 0.0), np.where(observed, exposure, 0.0)
-        tilts = [counts * (node * spread) + weight for node, weight in zip(nodes, log_weights, strict=True)]
-        excesses = [np.expm1(node * spread) for node in nodes]
-
-        def log_likelihood(centre: FloatArray) -> FloatArray:
-            centre = np.clip(centre, -50.0, 50.0)
-            rate = exposure * np.exp(centre)
-            parts = [tilt - rate * excess for tilt, excess in zip(tilts, excesses, strict=True)]
-            top = reduce(np.maximum, parts)
-            total = np.zeros_like(top)
-            for part in parts:
-                np.subtract(part, top, out=part)
-                total += np.exp(part, out=part)
-            return np.asarray(counts * centre - rate + constant + top + np.log(total))
-
-        return log_likelihood
+        return None if background.any() else (counts, np.where(objects.observed, exposure, 0.0))
 
     def mean_counts(self, objects: Measurements, link: FloatArray) -> FloatArray:
         _, exposure, background = self._parts(objects)
@@ -222,22 +196,12 @@ def poisson_log_match(d: FloatArray, e_d: FloatArray, c: FloatArray, e_c: FloatA
     """Log probability of a count d in exposure e_d, given c counts in exposure e_c and a flat prior on the rate."""
     total = e_c + e_d
     return np.asarray(
-        _log_factorial(c + d)
+        log_factorial(c + d)
         - gammaln(c + 1.0)
         - gammaln(d + 1.0)
         + (c + 1.0) * np.log(e_c / total)
         + d * np.log(e_d / total)
     )
-
-
-def _log_factorial(count: FloatArray) -> FloatArray:
-    """``log count!``, by a table if all are whole and not too many: a few times faster."""
-    top = count.max(initial=0.0)
-    if top < 1e5:
-        whole = count.astype(np.int64)
-        if (whole == count).all():
-            return np.asarray(gammaln(np.arange(top + 1.0) + 1.0)[whole])
-    return np.asarray(gammaln(count + 1.0))
 
 
 def background_log_match(

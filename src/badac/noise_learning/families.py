@@ -13,7 +13,8 @@ over the held-out members. A family other than the plain Gaussian must earn its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,12 @@ from badac.classes.population.rank import choose_rank
 from badac.data.concatenation import concatenate
 from badac.data.measurements import Measurements
 from badac.noise import AutoNoise, Gaussian, Noise, is_open
-from badac.noise.model import AddedCovariance, OpenFamily
-from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise, orthonormal_polynomials
+from badac.noise.model import AddedCovariance, LearnableWidths, OpenFamily
+from badac.noise_learning.noise_em import (
+    FactorWithNoise,
+    fit_factor_and_noise,
+    orthonormal_polynomials,
+)
 from badac.noise_learning.residual_covariance import fit_correlated_residuals
 from badac.training import TrainingScales
 
@@ -33,6 +38,7 @@ IntArray = npt.NDArray[np.int64]
 FAMILIES = tuple(AutoNoise().families())
 _SMOOTH_FUNCTIONS = (6, 9, 13)
 _MEMBERS = 1000
+_MEMBERS_TO_COMPARE = 600  # by cost: families that matter gain hundreds of nats among so many
 _FEWEST = 20
 _FOLDS = 10
 # A family is believed if it gains this many times its spread, and this many nats.
@@ -58,6 +64,8 @@ class Comparison:
         Class index of these members.
     basis : (m, K) or None
         Smooth functions that the classes were held to, if the points have an order.
+    learned : dict from family to Noise
+        What the halves taught of those whose parameters are found by an EM.
 
     Examples
     --------
@@ -76,6 +84,7 @@ class Comparison:
     gain: FloatArray
     label: IntArray
     basis: FloatArray | None
+    learned: Mapping[str, Noise] = field(default_factory=dict)
 
     @property
     def log_bayes_factor(self) -> FloatArray:
@@ -153,16 +162,18 @@ def compare_families(
     usable = [(index, pair) for index, pair in enumerate(halves) if pair is not None]
     basis = _choose_basis(training, [pair for _, pair in usable], scales, rng) if ordered else None
     gains, labels = [], []
+    taught: dict[str, list[tuple[Noise, int]]] = {}
     for index, (first, second) in usable:
         of_class = []
         for known, unknown in ((first, second), (second, first)):
             plain = _Plain(known, unknown, scales, basis, rng)
             gain = np.zeros((len(families), unknown.n_objects))
-            for row, noise in enumerate(noises.values()):
+            for row, (name, noise) in enumerate(noises.items()):
                 if not is_open(noise) or isinstance(noise, AddedCovariance):
                     continue
                 fitted = fit_factor_and_noise(known, noise, scales, rng, basis=basis, rank=plain.rank)
                 gain[row] = fitted.log_evidence(unknown) - plain.log_evidence(fitted.factor.rank)
+                taught.setdefault(name, []).append((fitted.noise, known.n_objects))
             of_class.append(gain)
         both = np.concatenate(of_class, axis=1)
         if "correlated" in families:
@@ -174,7 +185,17 @@ def compare_families(
         labels.append(np.full(both.shape[1], index))
     if not gains:
         return Comparison(families, np.zeros((len(families), 1)), np.zeros(1, dtype=np.int64), basis)
-    return Comparison(families, np.concatenate(gains, axis=1), np.concatenate(labels), basis)
+    learned = {
+        name: _pooled(noise, taught[name])
+        for name, noise in noises.items()
+        if name in taught and isinstance(noise, LearnableWidths)
+    }
+    return Comparison(families, np.concatenate(gains, axis=1), np.concatenate(labels), basis, learned)
+
+
+def _pooled(noise: LearnableWidths, taught: list[tuple[Noise, int]]) -> Noise:
+    weight = np.array([float(count) for _, count in taught])
+    return noise.pooled([one for one, _ in taught], weight / weight.sum())
 
 
 class _Plain:
@@ -233,7 +254,7 @@ def _halves(
     training: Measurements, label: IntArray, index: int, rng: np.random.Generator
 ) -> tuple[Measurements, Measurements] | None:
     """Two random halves of the members of a class; None if there are too few to say anything."""
-    rows = rng.permutation(np.flatnonzero(label == index))[:_MEMBERS]
+    rows = rng.permutation(np.flatnonzero(label == index))[:_MEMBERS_TO_COMPARE]
     if len(rows) < _FEWEST:
         return None
     half = len(rows) // 2
@@ -274,7 +295,15 @@ def fit_class(
     basis: FloatArray | None = None,
 ) -> FactorWithNoise | None:
     """Learn a factor model and open noise from (at most 1,000) members of one class; None if it has fewer than 20."""
-    rows = rng.permutation(np.flatnonzero(label == index))[:_MEMBERS]
-    if len(rows) < _FEWEST:
+    members = some_members(training, label, index, rng)
+    if members is None:
         return None
-    return fit_factor_and_noise(training[np.sort(rows)], noise, TrainingScales.of(training), rng, basis=basis)
+    return fit_factor_and_noise(members, noise, TrainingScales.of(training), rng, basis=basis)
+
+
+def some_members(
+    training: Measurements, label: IntArray, index: int, rng: np.random.Generator
+) -> Measurements | None:
+    """Return at most 1,000 members of a class, at random; None if it has fewer than 20."""
+    rows = rng.permutation(np.flatnonzero(label == index))[:_MEMBERS]
+    return None if len(rows) < _FEWEST else training[np.sort(rows)]

@@ -14,6 +14,7 @@ that what is rough and still common to neighbours has to be noise.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -35,6 +36,9 @@ from badac.training import TrainingScales
 
 _ROUNDS = 30
 _EM_STEPS = 5
+_STEPS_FROM_NEAR = (
+    2  # from the factors that the error bars as they are ask for: mean and factors hardly depend on the scale
+)
 _SETTLED = 0.002
 _SCALE_RANGE = (0.2, 5.0)
 _WIDEST = 10.0
@@ -83,9 +87,23 @@ def fit_factor_and_noise(
     """
     if not isinstance(noise, LearnableWidths):
         return _fit_one_width(members, noise, scales, rng, basis, rank)
-    current = noise.initial()
+    return improve_factor_and_noise(members, noise, None, scales, rng, basis)
+
+
+def improve_factor_and_noise(
+    members: Measurements,
+    noise: Noise,
+    start: Noise | None,
+    scales: TrainingScales,
+    rng: np.random.Generator,
+    basis: FloatArray | None = None,
+) -> FactorWithNoise:
+    """As `fit_factor_and_noise`, for noise whose EM starts at what other members taught, or at its own first guess."""
+    assert isinstance(noise, LearnableWidths)
+    current: Any = noise.initial() if start is None else start
     gaussian = _start(members, current)
-    rank = choose_rank(gaussian, scales, rng)[0]
+    # To begin with: chosen again when the first widths are known.
+    rank = choose_rank(gaussian, scales, rng, once=True)[0]
     factor = held(Spectrum.of(gaussian, scales, max(rank, 1)).factor(rank), basis)
     for step in range(_ROUNDS):
         sites = gaussian_approximation(members, factor, current, details=True)
@@ -185,13 +203,14 @@ def _fit_one_width(
         return fitted(members, float(noise.gaussian_scales()[1][0]))
     half = rng.permutation(members.n_objects) % 2 == 0
     known, unknown = members[half], members[~half]
+    plain = fitted(known, 1.0)
 
     def loss(log_scale: float) -> float:
         return -float(fitted(known, float(np.exp(log_scale))).log_evidence(unknown).mean())
 
     found = minimize_scalar(loss, bounds=np.log(_SCALE_RANGE), method="bounded", options={"xatol": 0.03})
     scale = float(np.exp(found.x))
-    gain = fitted(known, scale).log_evidence(unknown) - fitted(known, 1.0).log_evidence(unknown)
+    gain = fitted(known, scale).log_evidence(unknown) - plain.log_evidence(unknown)
     decided = gain.sum() > 2.0 + 2.0 * float(gain.std()) * np.sqrt(len(gain))
     return fitted(members, scale if decided else 1.0)
 

@@ -23,8 +23,8 @@ from badac.noise.model import (
     needs_sigma,
 )
 from badac.noise_learning.bad_points import has_bad_points
-from badac.noise_learning.families import compare_families, fit_class, is_sure
-from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise
+from badac.noise_learning.families import compare_families, fit_class, is_sure, some_members
+from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise, improve_factor_and_noise
 from badac.noise_learning.residual_covariance import added_covariance
 from badac.training import TrainingScales
 
@@ -95,7 +95,10 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
         comparison = compare_families(training, label, rng, choice=noise)
         if comparison.best == "correlated":
             return learn_covariance(training, label, rng, comparison.basis)
-        return learn_noise(noise.families()[comparison.best], training, label, rng)
+        best, start = noise.families()[comparison.best], comparison.learned.get(comparison.best)
+        if start is not None and isinstance(best, LearnableNoise):
+            return _learn_parameters(best, training, label, rng, start)
+        return learn_noise(best, training, label, rng)
     if isinstance(noise, AddedCovariance):
         basis = compare_families(training, label, rng, ordered=True, families=("gaussian",)).basis
         return learn_covariance(training, label, rng, basis)
@@ -117,10 +120,15 @@ def check_exposure_is_used(noise: Noise, training: Measurements) -> None:
 
 
 def _learn_parameters(
-    noise: LearnableNoise, training: Measurements, label: IntArray, rng: np.random.Generator
+    noise: LearnableNoise,
+    training: Measurements,
+    label: IntArray,
+    rng: np.random.Generator,
+    start: Noise | None = None,
 ) -> Noise:
+    """Of each class and pooled; from a start that their halves taught, if there is one."""
     assert isinstance(noise, Noise)
-    found = [fit_class(training, label, index, noise, rng) for index in range(int(label.max()) + 1)]
+    found = [_of_class(training, label, index, noise, rng, start) for index in range(int(label.max()) + 1)]
     known = [(index, one) for index, one in enumerate(found) if one is not None]
     if not known:
         return noise.fallback()
@@ -133,6 +141,22 @@ def _learn_parameters(
     if all(each is pooled for each in per_class):
         return pooled
     return PerClass(per_class, other=pooled)
+
+
+def _of_class(
+    training: Measurements,
+    label: IntArray,
+    index: int,
+    noise: Noise,
+    rng: np.random.Generator,
+    start: Noise | None,
+) -> FactorWithNoise | None:
+    if start is None:
+        return fit_class(training, label, index, noise, rng)
+    members = some_members(training, label, index, rng)
+    if members is None:
+        return None
+    return improve_factor_and_noise(members, noise, start, TrainingScales.of(training), rng)
 
 
 def _differs(members: Measurements, own: FactorWithNoise, pooled: Noise) -> bool:

@@ -3,10 +3,11 @@ r"""The bytes of a model file.
     magic ``BADAC\0`` | format version, uint32 | length of the header, uint64 | SHA-256 of all that follows
     | header | arrays | signature
 
-The header is JSON, with the kind of number and the shape of each array; the arrays' raw bytes follow one after the other. Files
-are written whole or not at all (`badac.writing.whole_file`). Nothing is taken into memory before the file has shown that it is
-as long as it says and as it was written. A signature is there if the file was saved with a key: the HMAC-SHA256 of header and
-arrays.
+The header is JSON, with the kind of number, the shape and (since format 3) the order of each array: products of a matrix
+that lies along its columns differ in the last digit from those of one along its rows. The arrays' raw bytes follow one
+after the other. Files are written whole or not at all (`badac.writing.whole_file`). Nothing is taken into memory before the
+file has shown that it is as long as it says and as it was written. A signature is there if the file was saved with a key:
+the HMAC-SHA256 of header and arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import stat
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,7 @@ import numpy.typing as npt
 from badac.store.parts import KINDS, ModelFileError
 from badac.writing import whole_file
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _MAGIC = b"BADAC\x00"
 _PREFIX = struct.Struct("<6sIQ32s")
 _SIGNED, _SIGNATURE_BYTES = "hmac-sha256", 32
@@ -39,6 +40,7 @@ _LONGEST_HEADER = (
 _LONGEST_TEXT = 1 << 16  # bytes of one cell of text
 
 Key = bytes | str
+Order = Literal["C", "F"]
 
 
 def write_file(
@@ -48,7 +50,7 @@ def write_file(
     key: Key | None = None,
 ) -> None:
     """Write contiguous arrays, and a header of plain JSON values that gets their kinds and shapes; sign it with a key."""
-    specs = [{"dtype": array.dtype.str, "shape": array.shape} for array in arrays]
+    specs = [{"dtype": array.dtype.str, "shape": array.shape, "order": _order(array)} for array in arrays]
     signed = {} if key is None else {"signed": _SIGNED}
     text = json.dumps({**header, **signed, "arrays": specs}, allow_nan=False).encode()
     end = b""
@@ -162,14 +164,22 @@ def _check_signature(
         raise ModelFileError(f"{path} was signed with another key, or was changed since. Do not use it.")
 
 
+def _order(array: npt.NDArray[Any]) -> Order:
+    """Return whether the memory of a contiguous array goes along its rows (C) or its columns (F)."""
+    return "C" if array.flags.c_contiguous else "F"
+
+
 def _bytes(array: npt.NDArray[Any]) -> memoryview:
     """Return the memory of a contiguous array, without a copy."""
-    return array.reshape(-1).view(np.uint8).data
+    rows = array if _order(array) == "C" else array.T
+    return rows.reshape(-1).view(np.uint8).data
 
 
-def _form(spec: Mapping[str, Any]) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Return the kind and the shape that a header declares."""
-    name, shape = spec["dtype"], spec["shape"]
+def _form(spec: Mapping[str, Any]) -> tuple[np.dtype[Any], tuple[int, ...], Order]:
+    """Return the kind, the shape and the order that a header declares; before format 3 all went along rows."""
+    name, shape, order = spec["dtype"], spec["shape"], spec.get("order", "C")
+    if order not in ("C", "F"):
+        raise ModelFileError(f"it holds an array in the order {order!r}, which badac does not write.")
     if not isinstance(name, str):
         raise TypeError(f"the kind of an array is {name!r}")
     dtype = np.dtype(name)
@@ -181,17 +191,17 @@ def _form(spec: Mapping[str, Any]) -> tuple[np.dtype[Any], tuple[int, ...]]:
         raise ModelFileError(f"it holds an array of {name}, which badac does not write.")
     if not all(type(length) is int and length >= 0 for length in shape) or len(shape) > 8:
         raise ModelFileError(f"it holds an array of the shape {shape!r}.")
-    return dtype, tuple(shape)
+    return dtype, tuple(shape), order
 
 
 def _payload_size(specs: Sequence[Mapping[str, Any]]) -> int:
-    return sum(math.prod(shape) * dtype.itemsize for dtype, shape in map(_form, specs))
+    return sum(math.prod(shape) * dtype.itemsize for dtype, shape, _ in map(_form, specs))
 
 
 def _read_arrays(specs: Sequence[Mapping[str, Any]], payload: memoryview) -> list[npt.NDArray[Any]]:
     arrays, start = [], 0
-    for dtype, shape in map(_form, specs):
+    for dtype, shape, order in map(_form, specs):
         size = math.prod(shape) * dtype.itemsize
-        arrays.append(np.frombuffer(payload[start : start + size], dtype=dtype).reshape(shape))
+        arrays.append(np.frombuffer(payload[start : start + size], dtype=dtype).reshape(shape, order=order))
         start += size
     return arrays

@@ -140,7 +140,10 @@ class Encoder:
             raise TypeError(f"{where} cannot be stored: an array of {array.dtype} would need pickle.")
         memory = (array.__array_interface__["data"], array.shape, array.strides, array.dtype)
         if memory not in self._kept:
-            self.arrays.append(np.ascontiguousarray(array).reshape(array.shape))
+            # As it lies in memory: along rows or along columns, sums differ in the last digit.
+            along_columns = array.flags.f_contiguous and not array.flags.c_contiguous
+            kept = array if along_columns else np.ascontiguousarray(array).reshape(array.shape)
+            self.arrays.append(kept)
             # The array itself is kept too: as long as it lives, nothing else is at its place.
             self._kept[memory] = (len(self.arrays) - 1, array)
         return self._kept[memory][0]

@@ -16,7 +16,7 @@ grow trees; some thousand tell the weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy as np
 from badac.calibration.coarsening import Coarsening, FloatArray, IntArray
 from badac.calibration.null_distribution import learn_nonconformity
 from badac.calibration.stacking.base_models import BaseModels, BaseOutputs, learn_each_again
+from badac.calibration.stacking.coverage import Coverage
 from badac.calibration.stacking.ensemble import Ensemble, noise_levels
 from badac.calibration.stacking.gate import trees_tell_more
 from badac.calibration.stacking.latent_columns import LatentColumns
@@ -40,10 +41,11 @@ from badac.calibration.stacking.learning import (
     told_by_level,
 )
 from badac.calibration.stacking.samples import at_most
-from badac.calibration.stacking.trees import grow
+from badac.calibration.stacking.trees import Copies, grow
 from badac.calibration.stacking.weights import log_losses
 from badac.classes.model import ClassModel
 from badac.classes.population.population import Population
+from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
 from badac.training import TrainingSet
 
@@ -54,10 +56,20 @@ MOST_LEFT_OUT = 1500  # objects that tell the weights and what is normal, by cos
 PARTS = 5
 
 
+# From class models and the objects that they were learned from to the log Bayes factor (n,) of an anomaly in other objects.
+Deviating = Callable[[Sequence[ClassModel], TrainingSet], Callable[[Measurements], FloatArray]]
+
+
 def left_out_evidence(
-    training: TrainingSet, models: Sequence[ClassModel], *, n_threads: int = 1
-) -> FloatArray:
+    training: TrainingSet,
+    models: Sequence[ClassModel],
+    deviating: Deviating | None = None,
+    *,
+    n_threads: int = 1,
+) -> tuple[FloatArray, FloatArray | None]:
     """Return (n, k): the log evidence of every object under classes learned again without its part of the objects.
+
+    And (n,), their log Bayes factors of an anomaly under the same, where `deviating` is given.
 
     Parameters
     ----------
@@ -66,15 +78,18 @@ def left_out_evidence(
     models : k fitted class models
         Learned again with their choices kept, where they can (`badac.classes.model.Refittable`).
     """
-    out = np.empty((len(training), len(models)))
+    out, factor = np.empty((len(training), len(models))), np.zeros(len(training))
     part = deal(training.label, training.rng, PARTS)
     alone = training.counts[training.label] < 2
     for number in range(PARTS):
         held = part == number
         if held.any():
-            again = learn_each_again(models, training.take(~held | alone))
-            out[held] = log_evidence(again, training.objects[held], n_threads=n_threads)
-    return out
+            rest, asked = training.take(~held | alone), training.objects[held]
+            again = learn_each_again(models, rest)
+            out[held] = log_evidence(again, asked, n_threads=n_threads)
+            if deviating is not None:
+                factor[held] = deviating(again, rest)(asked)
+    return out, None if deviating is None else factor
 
 
 def learn_at_points(
@@ -82,6 +97,7 @@ def learn_at_points(
     models: Sequence[ClassModel],
     coarsening: Coarsening,
     rows: IntArray,
+    deviating: Deviating | None = None,
     *,
     n_threads: int = 1,
 ) -> Ensemble | None:
@@ -96,6 +112,8 @@ def learn_at_points(
         The posterior of the class models alone, which the stack is compared with.
     rows : (r,)
         Objects that told the coarsening, and tell the weights.
+    deviating : Deviating, optional
+        Learns what an anomaly is, where strangeness asks for it.
     """
     if not can_be_stacked(training):
         return None
@@ -105,7 +123,7 @@ def learn_at_points(
         return None
     share = np.maximum(np.bincount(label[rows], minlength=len(models)), 0.5)
     log_prior = np.log(share / share.sum())
-    evidence = left_out_evidence(training, models, n_threads=n_threads)
+    evidence, factor = left_out_evidence(training, models, deviating, n_threads=n_threads)
     alone = coarsening.apply(evidence[rows], level if training.objects.has_errors else None)
     columns, seen = LatentColumns.of(training, evidence)
     latent = replace(training, objects=seen, scales=columns.scales)
@@ -115,7 +133,7 @@ def learn_at_points(
     # It knows no labels, so it may know the objects that are left out.
     known = at_most(latent, MOST_RELEARNED).objects
     blind = Population(shape="gaussian").fit(known, training.noise, rng, latent.scales)
-    trees, unseen = grow(latent, blind, (0.0,), sees_gaps=False, n_threads=n_threads)
+    trees, unseen = grow(latent, Copies.of(latent, blind, (0.0,)), sees_gaps=False, n_threads=n_threads)
     chosen = np.flatnonzero(training.counts[label[rows]] > 1)
     chosen = chosen[np.sort(rng.permutation(len(chosen))[:MOST_LEFT_OUT])]
     asked, truth = rows[chosen], label[rows[chosen]]
@@ -128,6 +146,16 @@ def learn_at_points(
     mean, error = gain_of(log_losses(alone[chosen] + log_prior, truth)[None], after[None])
     if not wanted and mean <= error:
         return None
-    outputs = [BaseOutputs(training.objects[asked], log_evidences[0], stacked[0], levels[0])]
+    factor = None if factor is None else factor[asked]
+    outputs = [BaseOutputs(training.objects[asked], log_evidences[0], stacked[0], levels[0], factor)]
     nonconformity = learn_nonconformity(outputs, truth, log_prior, scale[:1], column=0)
-    return Ensemble(BaseModels((), (trees,), None), columns, stacking, nonconformity, mean, error, wanted)
+    return Ensemble(
+        BaseModels((), (trees,), None),
+        columns,
+        stacking,
+        nonconformity,
+        mean,
+        error,
+        wanted,
+        coverage=Coverage.of(training.objects),
+    )

@@ -50,12 +50,15 @@ class BaseOutputs:
         Their weighted sum, to be used in place of the log evidence.
     level : (n,)
         Noise levels.
+    deviation : (n,) or None
+        Log Bayes factor of the anomaly hypotheses, where strangeness asks for it.
     """
 
     objects: Measurements
     log_evidences: FloatArray
     stacked: FloatArray
     level: FloatArray
+    deviation: FloatArray | None = None
 
 
 @registered("part")

@@ -27,7 +27,7 @@ from badac.calibration.stacking.at_points import left_out_evidence
 from badac.calibration.stacking.base_models import learn_each_again
 from badac.calibration.stacking.ensemble import Ensemble, noise_levels
 from badac.calibration.stacking.latent_columns import bands_of_columns, column_of
-from badac.calibration.stacking.trees import grow
+from badac.calibration.stacking.trees import Copies, grow
 from badac.calibration.stacking.weights import learn_stacking
 from badac.classes.model import ClassModel
 from badac.data.measurements import Measurements
@@ -129,9 +129,14 @@ def learn_beyond(
     if held.sum() < _FEWEST or columns is None:
         return ensemble
     rest, asked, truth = training.take(~held), training.objects[held], training.label[held]
-    evidence = left_out_evidence(rest, models, n_threads=n_threads)
+    evidence, _ = left_out_evidence(rest, models, n_threads=n_threads)
     latent = replace(rest, objects=columns.apply(rest.objects, evidence), scales=columns.scales)
-    trees, _ = grow(latent, ensemble.base_models.trees[0].blind, (0.0,), sees_gaps=False, n_threads=n_threads)
+    trees, _ = grow(
+        latent,
+        Copies.of(latent, ensemble.base_models.trees[0].blind, (0.0,)),
+        sees_gaps=False,
+        n_threads=n_threads,
+    )
     of_models = log_evidence(learn_each_again(models, rest), asked, n_threads=n_threads)
     of_trees = trees.log_evidence(columns.apply(asked, of_models), n_threads=n_threads)
     share = np.maximum(np.bincount(truth, minlength=len(models)), 0.5)

@@ -24,13 +24,14 @@ import numpy as np
 from badac.calibration.coarsening import FloatArray, relative_noise
 from badac.calibration.null_distribution import Nonconformity
 from badac.calibration.stacking.base_models import BaseModels, BaseOutputs
+from badac.calibration.stacking.coverage import Coverage
 from badac.calibration.stacking.latent_columns import LatentColumns
 from badac.calibration.stacking.weights import Stacking
 from badac.data.measurements import Measurements
 from badac.registry import registered
 
 
-@registered("part", version=5)
+@registered("part", version=6)
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """Base models of the same classes, and how much each of them counts.
@@ -51,6 +52,8 @@ class Ensemble:
         Whether the class models do not hold, so that strangeness too is a matter of left-out objects and not of evidence.
     beyond : Stacking or None
         Other weights for probabilities, where new objects are beyond the training's (`beyond_training`).
+    coverage : Coverage or None
+        For objects with columns beside their points: how much of the stack's evidence counts where training hardly had any.
     """
 
     base_models: BaseModels
@@ -61,6 +64,7 @@ class Ensemble:
     standard_error: float
     ranks: bool = True
     beyond: Stacking | None = None
+    coverage: Coverage | None = None
 
     @property
     def in_posterior(self) -> bool:
@@ -97,7 +101,12 @@ class Ensemble:
     def log_match(self, outputs: BaseOutputs) -> FloatArray:
         """Return (n, k): what stands in the place of the log evidence in probabilities."""
         if self.beyond is None:
-            return outputs.stacked
+            coverage = self.coverage
+            return (
+                outputs.stacked
+                if coverage is None
+                else coverage.exponent(outputs.objects)[:, None] * outputs.stacked
+            )
         measured = outputs.objects.observed.any(axis=1, keepdims=True)
         return np.where(measured, self.beyond.apply(outputs.log_evidences, outputs.level), 0.0)
 

@@ -45,7 +45,11 @@ def trees_tell_more(training: TrainingSet, log_posterior: FloatArray, least: flo
     rng = np.random.default_rng(len(usable))
     if len(usable) > _OBJECTS:
         usable = np.sort(rng.choice(usable, _OBJECTS, replace=False))
-    part, own = training.take(usable), log_posterior[usable]
+    own = log_posterior[usable]
+    # A loss is never negative: who loses no more than that cannot gain it, whatever trees say.
+    if log_losses(own, training.label[usable]).mean() <= least:
+        return False
+    part = training.take(usable)
     trees, asked = _out_of_bag(part)
     own, label = own[asked], part.label[asked]
     outputs = np.stack([own - own.max(axis=1, keepdims=True), trees[asked]], axis=1)

@@ -8,7 +8,7 @@ Gamma-Poisson model in closed form (the counted cousin of naive Bayes): blind to
 mislead where most counts are zero. ``tau``, the exposure that the rates of all classes together are worth in each class, is
 chosen by the evidence of left-out members. Both are weighed by objects that neither had seen: each object's own counts are
 taken out of its class exactly, and the class models' evidence of left-out objects is known already, so the stack costs next to
-nothing. Probabilities follow it if left-out objects gain by it; what is strange is left to the class models.
+nothing. Probabilities follow it unless left-out objects lose by it; what is strange is left to the class models.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def can_be_stacked(training: TrainingSet) -> bool:
 def learn_of_counts(
     training: TrainingSet, evidence: FloatArray, rows: IntArray, coarsening: Coarsening
 ) -> Ensemble | None:
-    """Learn a stack of the class models and of rates alone; None unless left-out objects gain by it.
+    """Learn a stack of the class models and of rates alone; None if left-out objects lose by it.
 
     Parameters
     ----------
@@ -128,7 +128,10 @@ def learn_of_counts(
     stacked = stacked_left_out(outputs, truth, log_prior, level[None], stacking, training.rng)
     before = log_losses(coarsening.apply(alone, level) + log_prior, truth)
     mean, error = gain_of(before[None], log_losses(stacked[0] + log_prior, truth)[None])
-    if mean <= error:
+    # The Gaussians that stand for counts were found under classes that knew all members, so that the class models' evidence of
+    # left-out counts is somewhat too good: a stack that does as well by it does better on new objects (cells at 2 %, seeds 500
+    # to 504 of benchmarks/default.py: four near ties, all better with a stack, log-loss .61 to .51 in the mean).
+    if mean < -error:
         return None
     of_asked = [BaseOutputs(training.objects[asked], outputs[0], stacked[0], level)]
     nonconformity = learn_nonconformity(of_asked, truth, log_prior, scale, column=0)

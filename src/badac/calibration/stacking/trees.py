@@ -39,6 +39,8 @@ BoolArray = npt.NDArray[np.bool_]
 # Those that are kept for new objects: not many more than tell the weights, since more of them are surer in noise. Half of the
 # objects and 96 trees lose 0.006 nats an object on the stars of `benchmarks/real.py` (seeds 100 and 101 of its random splits).
 N_TREES, _SHARE, N_KEPT = 160, 0.8, 64
+# Trees of each kind that tell whether gaps should be seen: ten of them had not seen an object, and both kinds are as few.
+TO_CHOOSE_WITH = 48
 # Objects in a leaf, their noisy copies counted.
 _LEAST_IN_LEAF = 2
 # Copies of each object, the object itself counted, and so many rows in all if there are many objects.
@@ -131,6 +133,21 @@ class Trees:
             share=self.share[:leaves],
         )
 
+    def and_more(self, others: Trees) -> Trees:
+        """Return these trees and others that were grown from the same objects."""
+        nodes, leaves = len(self.question), len(self.share)
+        onward = np.where(others.question >= 0, nodes, leaves).astype(np.int32)
+        return replace(
+            self,
+            root=np.concatenate([self.root, others.root + nodes]),
+            question=np.concatenate([self.question, others.question]),
+            threshold=np.concatenate([self.threshold, others.threshold]),
+            yes=np.concatenate([self.yes, others.yes + onward]),
+            no=np.concatenate([self.no, others.no + onward]),
+            gap_is_yes=np.concatenate([self.gap_is_yes, others.gap_is_yes]),
+            share=np.concatenate([self.share, others.share]),
+        )
+
     @cached_property
     def nodes(self) -> Nodes:
         """The arrays of the nodes, for the kernels."""
@@ -158,37 +175,59 @@ def numbers(
     objects: Measurements, blind: Population, scales: TrainingScales, *, sees_gaps: bool
 ) -> npt.NDArray[np.float32]:
     """Return (n, 2 m): each object's reconstruction and its own values, in units of each point's spread."""
+    return _side_by_side(objects, blind.reconstruct(objects).values, scales, sees_gaps)
+
+
+def _side_by_side(
+    objects: Measurements, reconstruction: FloatArray, scales: TrainingScales, sees_gaps: bool
+) -> npt.NDArray[np.float32]:
     # Farther out than this is far in any tree, and single precision ends.
     far = 1e30
-    truth = (blind.reconstruct(objects).values - scales.centre) / scales.scale
+    truth = (reconstruction - scales.centre) / scales.scale
     own = (objects.values - scales.centre) / scales.scale
     if not sees_gaps:
         own = np.where(objects.observed, own, truth)
     return np.clip(np.hstack([truth, own]), -far, far).astype(np.float32)
 
 
-def grow(
-    training: TrainingSet,
-    blind: Population,
-    levels: Sequence[float],
-    *,
-    sees_gaps: bool,
-    n_trees: int = N_TREES,
-    share: float = _SHARE,
-    n_threads: int = 1,
-) -> tuple[Trees, BoolArray]:
-    """Grow trees on training objects and noisier copies of them, each tree on a share of every class.
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """What trees are grown from: training objects and noisier copies of them.
 
-    Parameters
+    Attributes
     ----------
-    training : TrainingSet
+    objects : Measurements
+        (c n, m), the n training objects first.
+    reconstruction : (c n, m)
+        Under `blind`.
     blind : Population
         Of all training objects, whatever their class.
-    levels : sequence of float
-        Noise that is added to copies, in units of each point's spread.
-    n_trees : int
-    share : float
-        Of each class, in each tree.
+    count : int
+        ``c``, the objects themselves counted.
+    """
+
+    objects: Measurements
+    reconstruction: FloatArray
+    blind: Population
+    count: int
+
+    @classmethod
+    def of(cls, training: TrainingSet, blind: Population, levels: Sequence[float]) -> Copies:
+        """Add noise of one of the levels, in units of each point's spread, to each copy of each object."""
+        n, scale, rng = len(training), training.scales.scale, training.rng
+        count = 1 if max(levels) == 0.0 else int(np.clip(_ROWS // n, 2, _COPIES))
+        noisy = [level for level in levels if level > 0.0]
+        every = [training.objects]
+        for _ in range(count - 1):
+            every.append(add_noise(training.objects, rng.choice(noisy, (n, 1)) * scale, rng))
+        objects = concatenate(every)
+        return cls(objects, blind.reconstruct(objects).values, blind, count)
+
+
+def grow(
+    training: TrainingSet, copies: Copies, *, sees_gaps: bool, n_trees: int = N_TREES, n_threads: int = 1
+) -> tuple[Trees, BoolArray]:
+    """Grow trees on training objects and noisier copies of them, each tree on a share of every class.
 
     Returns
     -------
@@ -197,20 +236,14 @@ def grow(
         Which trees had seen neither an object nor a copy of it.
     """
     n, scales, rng = len(training), training.scales, training.rng
-    copies = 1 if max(levels) == 0.0 else int(np.clip(_ROWS // n, 2, _COPIES))
-    noisy = [level for level in levels if level > 0.0]
-    grown = [training.objects]
-    for _ in range(copies - 1):
-        added = rng.choice(noisy, (n, 1)) * scales.scale
-        grown.append(add_noise(training.objects, added, rng))
-    seen = numbers(concatenate(grown), blind, scales, sees_gaps=sees_gaps)
-    per_tree = min(copies, _COPIES_PER_TREE)
-    drawn = draw(training.label, n_trees, _ROWS_PER_TREE // per_tree, rng, share)
+    seen = _side_by_side(copies.objects, copies.reconstruction, scales, sees_gaps)
+    per_tree = min(copies.count, _COPIES_PER_TREE)
+    drawn = draw(training.label, n_trees, _ROWS_PER_TREE // per_tree, rng)
     # Of each object in each tree: itself, and as many of its copies by chance.
-    noisier = [drawn + n * rng.integers(1, copies, size=drawn.shape) for _ in range(per_tree - 1)]
+    noisier = [drawn + n * rng.integers(1, copies.count, size=drawn.shape) for _ in range(per_tree - 1)]
     growth = Growth(
         seen,
-        np.tile(training.label, copies),
+        np.tile(training.label, copies.count),
         np.hstack([drawn, *noisier]),
         rng.integers(2**62, size=n_trees),
         training.n_classes,
@@ -220,7 +253,7 @@ def grow(
     nodes = _kernels.grow_trees(growth, n_threads=n_threads)
     count = training.counts.astype(np.float64)
     log_prior = np.log((count + 0.5) / (count + 0.5).sum())
-    return Trees(blind, scales, sees_gaps, *nodes, log_prior=log_prior), not_drawn(drawn, n)
+    return Trees(copies.blind, scales, sees_gaps, *nodes, log_prior=log_prior), not_drawn(drawn, n)
 
 
 def draw(

@@ -90,7 +90,8 @@ def choose_factors(
     held = rng.permutation(n) % 3 == 0 if n >= 6 else np.zeros(n, dtype=bool)
     known, unknown = members[~held], members[held]
     most = min(MAX_RANK, members.n_points - 1, known.n_objects // 3)
-    found = choose_rank(at_first(known, noise), scales, rng)[0]
+    # Only where to stop looking: the number of factors is chosen below.
+    found = choose_rank(at_first(known, noise), scales, rng, once=True)[0]
     if most < 1 or not unknown.n_objects:
         return begin(members, noise, scales, found), found
     factor = begin(known, noise, scales, min(found + _MORE, most))

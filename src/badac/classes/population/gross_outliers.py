@@ -22,7 +22,7 @@ from badac.data.validation import BoolArray
 _FAR = 1000.0  # spreads: a slipped decimal point or a code, no tail of anything
 _SHARE = 0.01  # of a point's values: more are a population
 _LEAST = 4  # members: a median needs some
-_FOR_A_MIDDLE = 600  # members tell a median to a twentieth of the spread
+_FOR_A_MIDDLE = 150  # members tell a median to a tenth of the spread, and far is a thousand of them
 
 
 def gross_outliers(members: Measurements) -> BoolArray | None:

@@ -17,6 +17,7 @@ from badac.latent.shape import is_better
 from badac.training import TrainingScales
 
 MAX_RANK = 30  # by cost: the latent kernels grow as the cube
+_MANY = 500  # members that tell in one part what a class needs
 _PATIENCE = 3  # ranks in a row that gain nothing end the search
 _REPEATED = (
     0.1  # of the variance of all training objects: a third of their spread, so that the point still counts
@@ -27,9 +28,23 @@ _RANK_OF_FLOOR = 5
 
 
 def choose_rank(
-    members: Measurements, scales: TrainingScales, rng: np.random.Generator
+    members: Measurements,
+    scales: TrainingScales,
+    rng: np.random.Generator,
+    *,
+    once: bool = False,
 ) -> tuple[int, FloatArray, FloatArray]:
     """Grow the rank while members that were held out gain evidence, beyond the standard error of the gain.
+
+    Parameters
+    ----------
+    members : Measurements
+        (k, m)
+    scales : TrainingScales
+    rng : numpy.random.Generator
+        For the parts.
+    once : bool
+        Whether one part of the members, held out from the others, is enough.
 
     Returns
     -------
@@ -45,15 +60,13 @@ def choose_rank(
         return 0, repeated(members, scales), np.zeros(1)
     fold = folds(n, rng)
     # Large classes are split once: the second part would say the same.
-    parts_used = 1 if n > 500 else int(fold.max()) + 1
-    spectra = [Spectrum.of(members[fold != k], scales, limit) for k in range(parts_used)]
-    held_out = [members[fold == k] for k in range(len(spectra))]
+    parts_used = 1 if once or n > _MANY else int(fold.max()) + 1
+    parts = [(Spectrum.of(members[fold != k], scales, limit), members[fold == k]) for k in range(parts_used)]
 
     def evidence_at(rank: int, floor: FloatArray) -> FloatArray:
         """Return (held out,): the evidence of all parts, each under the model of the other members."""
-        models = [spectrum.factor(rank).widened(floor) for spectrum in spectra]
-        parts = zip(models, held_out, strict=True)
-        return np.concatenate([model.project(part).gaussian_log_evidence() for model, part in parts])
+        models = [(spectrum.factor(rank).widened(floor), part) for spectrum, part in parts]
+        return np.concatenate([model.project(part).gaussian_log_evidence() for model, part in models])
 
     base, unit = repeated(members, scales), scales.scale**2
     share = _choose_floor(lambda share: evidence_at(min(limit, _RANK_OF_FLOOR), base + share * unit))
@@ -99,5 +112,5 @@ def repeated(members: Measurements, scales: TrainingScales) -> FloatArray:
 
 def folds(n: int, rng: np.random.Generator) -> FloatArray:
     """Return (n,): the fold of each member; five for small classes, three for large ones."""
-    count = 5 if n <= 500 else 3
+    count = 5 if n <= _MANY else 3
     return np.asarray(rng.permutation(n) % min(count, n))

@@ -1,218 +1,36 @@
-"""The judge: everything that was learned, and the one walk from objects to verdicts, whoever asks.
-
-    objects -> evidence -> base outputs (where there is a stack) -> posterior
-                        -> odds of an anomaly, or rank among left-out objects -> score -> p-value
-
-A `FittedModel` is frozen, can be pickled, and knows nothing of the estimator that learned it: the estimator, a stream, Dask,
-LSDB and the command line all ask the same one. `FittedModel.judge` takes objects and returns a `Judgement`, which does each
-step of the walk once, when it is first asked for; `FittedModel.verdicts` returns the steps as a table (`badac.verdicts`).
-
-P-values compare an object with known ones that the model has not seen. Where a stack was learned, objects were left out
-already (`badac.calibration.null_distribution`). Otherwise every training object is scored once by a model that was learned
-without it (`badac.calibration.pvalues.LeftOut`): an object that a model has learned from looks less strange than a new one of
-its kind. The same scores say how far the odds of an anomaly can be believed (`badac.calibration.caution`).
-"""
+"""The walk of some objects: evidence, posterior, odds, score, p-value; each step once, when it is first asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from badac.anomalies import AnomalyModel, Deviations, Known
-from badac.anomalies.deferred import Deferred, as_learned
+from badac.anomalies import Deviations
+from badac.anomalies.deferred import as_learned
 from badac.calibration.caution import believed_log_bayes_factor
 from badac.calibration.class_frequencies import ClassFrequencies, estimate_frequencies
 from badac.calibration.null_distribution import log_odds
-from badac.calibration.pool import Pool
-from badac.calibration.posterior import PosteriorCalibration
-from badac.calibration.pvalues import LeftOut, noise_level
+from badac.calibration.pvalues import IntArray, noise_level
 from badac.calibration.stacking.base_models import BaseOutputs
 from badac.calibration.two_groups import FEWEST, TwoGroups
-from badac.calibration.unusual_gaps import (
-    carried_over,
-    missing_share,
-    patterns,
-    unusual_gaps,
-    without_columns,
-)
-from badac.classes import ClassModel, ClassReport
+from badac.calibration.unusual_gaps import Gap, carried_over
 from badac.data.measurements import Measurements
-from badac.data.units import in_units, log_jacobian, within
+from badac.data.units import log_jacobian
 from badac.evidence import log_evidence
 from badac.explain import NOTHING, Explanation, explain
-from badac.identity import identity
-from badac.noise import Noise
 from badac.posterior import anomaly_log_odds, log_posterior, log_total, prior_log_odds, probability
-from badac.training import TrainingScales
 from badac.verdicts import STANDARD, Verdicts
+
+if TYPE_CHECKING:
+    from badac.judge.fitted_model import FittedModel
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-
-_COMPARED = 1000  # training objects that tell what a gap does to scores: quantiles to a few per cent
-
-
-@dataclass(frozen=True, eq=False)
-class FittedModel:
-    """What was learned of ``k`` classes, and all that judging a new object needs.
-
-    Attributes
-    ----------
-    classes : (k,)
-        Labels, sorted.
-    class_models : k of ClassModel
-    class_report : ClassReport or None
-        What was tried for each class.
-    log_prior : (k,)
-        Of the known classes.
-    noise : Noise
-    scales : TrainingScales
-    units : (1,) or (m,)
-        Of the fitted parts, not of `training` and the answers (`badac.data.units`).
-    calibration : PosteriorCalibration
-        Coarsening, missingness and the stack of base models.
-    anomaly_model : AnomalyModel, Deferred or None
-        None: ranked by the total evidence of the known classes. Where nobody said what an anomaly is, it is learned when it is
-        first asked (`badac.anomalies.deferred`).
-    anomaly_prior : float
-    may_rank : bool
-        Whether nobody said what an anomaly is, so that the score may be a rank among left-out objects.
-    training : Measurements
-        (n, m), in the units of the data; empty in a model that is sent around (`lean`).
-    training_label : (n,)
-    left_out : LeftOut or None
-        What p-values and the probability of an anomaly need, where it was made ready.
-    compared : Measurements or None
-        Some training objects, in a model without its training objects that is sent around.
-    two_groups : TwoGroups or None
-        The probability of an anomaly by p-value, where it was learned from new objects.
-    """
-
-    classes: npt.NDArray[Any]
-    class_models: tuple[ClassModel, ...]
-    class_report: ClassReport | None
-    log_prior: FloatArray
-    noise: Noise
-    scales: TrainingScales
-    units: FloatArray
-    calibration: PosteriorCalibration
-    anomaly_model: AnomalyModel | Deferred | None
-    anomaly_prior: float
-    may_rank: bool
-    training: Measurements
-    training_label: npt.NDArray[Any]
-    left_out: LeftOut | None = None
-    compared: Measurements | None = None
-    two_groups: TwoGroups | None = None
-
-    # -- the walk ----------------------------------------------------------------------------------------------------
-
-    def judge(self, objects: Measurements, *, n_threads: int = 1) -> Judgement:
-        """Return the walk of some objects (n, m), in the units of the data; nothing is done before it is asked for."""
-        return Judgement(self, self.in_units(objects), n_threads)
-
-    def verdicts(
-        self, objects: Measurements, asked: Sequence[str] = STANDARD, *, n_threads: int = 1
-    ) -> Verdicts:
-        """Return the table of what was asked for about some objects (n, m): names of `badac.verdicts`, in one pass."""
-        return self.judge(objects, n_threads=n_threads).verdicts(asked)
-
-    def in_units(self, objects: Measurements) -> Measurements:
-        """Return objects in the units of the model, values that are absurdly far out brought within reach."""
-        return within(in_units(objects, self.units), self.scales.reach)
-
-    # -- what the score is -------------------------------------------------------------------------------------------
-
-    @property
-    def ranks_left_out(self) -> bool:
-        """Whether score and p-value are ranks among left-out training objects: where there is a stack, by default."""
-        ensemble = self.calibration.ensemble
-        return ensemble is not None and ensemble.ranks and self.may_rank
-
-    @property
-    def score_meaning(self) -> str:
-        """What the score of an object is, in words."""
-        if self.anomaly_model is None:
-            return (
-                "minus the log of the total evidence of the known classes: there is no anomaly class "
-                '(anomaly="evidence").'
-            )
-        if not self.ranks_left_out:
-            return "posterior log odds of an anomaly against the known classes, from the evidence of both."
-        return (
-            "posterior log odds of an anomaly from the object's rank among left-out training objects: the classes do not "
-            f"follow their models (a coarsened posterior gains {self.calibration.coarsening.gain:.2g} nats an object), so "
-            "odds from their evidence would be wrong."
-        )
-
-    @property
-    def pool(self) -> Pool | None:
-        """The known objects that p-values are counted among; None where they were not made ready."""
-        ensemble = self.calibration.ensemble
-        if ensemble is not None and self.ranks_left_out:
-            return ensemble.nonconformity.together.pools[0]
-        return None if self.left_out is None else self.left_out.pool
-
-    # -- sent around -------------------------------------------------------------------------------------------------
-
-    def lean(self) -> FittedModel:
-        """Return the model without its training objects, but for the few that gaps are compared with: quicker to send."""
-        return replace(
-            self,
-            training=self.training[:0],
-            training_label=self.training_label[:0],
-            compared=self.some_known,
-            anomaly_model=as_learned(self.anomaly_model),
-        )
-
-    @property
-    def some_known(self) -> Measurements | None:
-        """Training objects, at most 1,000, in the units of the data; None where objects have points of their own."""
-        if self.compared is not None or self.training.own_points or not len(self.training):
-            return self.compared
-        n = len(self.training)
-        return self.training[np.sort(np.random.default_rng(0).permutation(n)[:_COMPARED])]
-
-    @property
-    def identity(self) -> str:
-        """A name that two models share if, and only if, they are fitted alike."""
-        # What p-values need is made of the rest, by whoever wants them.
-        learned = as_learned(self.anomaly_model)
-        return identity(replace(self, anomaly_model=learned, left_out=None, compared=None))
-
-    # -- what else is made of it -------------------------------------------------------------------------------------
-
-    @property
-    def known(self) -> Known:
-        """The known classes that an anomaly is measured against."""
-        label = np.searchsorted(self.classes, self.training_label).astype(np.int64)
-        return Known(
-            self.in_units(self.training),
-            label,
-            self.class_models,
-            self.log_prior,
-            self.anomaly_prior,
-            self.noise,
-            self.scales,
-        )
-
-    @cached_property
-    def missing_share(self) -> FloatArray | None:
-        """(m,): share of training objects that lack each column; None where objects have points of their own."""
-        known = self.some_known
-        return None if known is None else missing_share(known.observed)
-
-    def deviations(self) -> Deviations:
-        """Return the hypotheses that explanations are made of: the anomaly model, or fitted now if that is another one."""
-        learned = as_learned(self.anomaly_model)
-        if isinstance(learned, Deviations):
-            return learned
-        return Deviations().fit(self.known, np.random.default_rng(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,6 +73,15 @@ class Judgement:
         return ensemble.outputs(self.objects, self.evidence, scale, n_threads=self.n_threads)
 
     @cached_property
+    def deviating(self) -> BaseOutputs:
+        """What the base models say, with what the anomaly hypotheses do where strangeness asks for it."""
+        ensemble = self.model.calibration.ensemble
+        if ensemble is None or ensemble.nonconformity.deviating is None:
+            return self.outputs
+        found = self.model.deviations().log_bayes_factor(self.objects, n_threads=self.n_threads)
+        return replace(self.outputs, deviation=found)
+
+    @cached_property
     def calibrated(self) -> FloatArray:
         """(n, k): what stands in the place of the log evidence where probabilities are made."""
         model = self.model
@@ -276,7 +103,7 @@ class Judgement:
             other = Judgement(
                 replace(self.model, log_prior=np.log(found.share)), self.objects, self.n_threads
             )
-        for name in ("evidence", "outputs", "calibrated"):
+        for name in ("evidence", "outputs", "deviating", "calibrated"):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other
@@ -302,7 +129,7 @@ class Judgement:
         ensemble = self.model.calibration.ensemble
         if ensemble is None or not self.model.ranks_left_out:
             return self.log_odds
-        surprise = ensemble.nonconformity.surprise(self.outputs)
+        surprise = ensemble.nonconformity.surprise(self.deviating)
         return _no_nan("score", log_odds(surprise, self.model.anomaly_prior))
 
     @property
@@ -341,14 +168,21 @@ class Judgement:
                 f"how strange anomalies are is told by {FEWEST:,} new objects or more: got {len(pvalue):,} with a measured "
                 "value. Use adapt(new) without `anomalies`."
             )
-        return TwoGroups.learn(pvalue, self.model.anomaly_prior)
+        pool, left_out = self.model.pool, self.model.left_out
+        assert pool is not None
+        if left_out is not None and left_out.one_scale and not self._gaps:
+            score, known = self.strangeness[self.measured], pool.score
+        else:
+            # P-values of several pools, by noise level, class or gap: on their own scale.
+            score, known = -np.log(pvalue), -np.log(pool.pvalue(pool.score))
+        return TwoGroups.averaged(pvalue, score, known, self.model.anomaly_prior, np.random.default_rng(0))
 
     @cached_property
     def strangeness(self) -> FloatArray:
         """(n,): what p-values are counted by: the log Bayes factor of the anomaly, or nonconformity where there is a stack."""
         ensemble, model = self.model.calibration.ensemble, self.model
         if ensemble is not None and model.ranks_left_out:
-            return ensemble.nonconformity.number(self.outputs)
+            return ensemble.nonconformity.number(self.deviating)
         if model.anomaly_model is None:
             return self.log_odds
         return self.log_odds - prior_log_odds(model.anomaly_prior)
@@ -384,18 +218,31 @@ class Judgement:
     def _raw_pvalue(self) -> FloatArray:
         """(n,): share of left-out objects at least as strange, by the numbers as they are."""
         assert self.model.left_out is not None
-        return self.model.left_out.raw_pool.pvalue(self.strangeness)
+        pvalue = self.model.left_out.raw_pool.pvalue(self.strangeness)
+        for rows, gap in self._gaps:
+            alike = self.model.left_out_with(gap, self.n_threads)
+            pvalue[rows] = alike.raw_pool.pvalue(self.strangeness[rows])
+        return pvalue
+
+    @cached_property
+    def _gaps(self) -> tuple[tuple[IntArray, Gap], ...]:
+        """Rows with gaps that training objects do not have, by their kind."""
+        usual = None if self.objects.complete else self.model.usual_gaps
+        return () if usual is None else tuple(usual.kinds(self.objects.observed))
 
     @cached_property
     def _compared(self) -> tuple[FloatArray, BoolArray]:
         model, ensemble, left_out = self.model, self.model.calibration.ensemble, self.model.left_out
-        strangeness = self._like_with_like()
         if ensemble is not None and model.ranks_left_out:
-            pvalue, extrapolated = ensemble.nonconformity.compare(strangeness, self.outputs)
-        elif left_out is not None and left_out.one_scale and strangeness is self.strangeness:
-            pvalue, extrapolated = self._raw_pvalue, left_out.raw_pool.extrapolated(strangeness)
+            pvalue, extrapolated = ensemble.nonconformity.compare(self._as_without_gaps(), self.deviating)
+        elif left_out is not None and left_out.one_scale and not self._gaps:
+            pvalue, extrapolated = self._raw_pvalue, left_out.raw_pool.extrapolated(self.strangeness)
         elif left_out is not None:
-            pvalue, extrapolated = left_out.compare(strangeness, self.level, self.predicted)
+            score, level, predicted = self.strangeness, self.level, self.predicted
+            pvalue, extrapolated = left_out.compare(score, level, predicted)
+            for rows, gap in self._gaps:
+                alike = model.left_out_with(gap, self.n_threads)
+                pvalue[rows], extrapolated[rows] = alike.compare(score[rows], level[rows], predicted[rows])
         else:
             raise ValueError(
                 "p-values compare with known objects that were left out while learning, and none were left out yet: call "
@@ -405,21 +252,17 @@ class Judgement:
         # about it is strange.
         return _no_nan("pvalue", np.where(self.measured, pvalue, 1.0)), extrapolated & self.measured
 
-    def _like_with_like(self) -> FloatArray:
+    def _as_without_gaps(self) -> FloatArray:
         """Strangeness (n,) as it would be without gaps that training objects do not have (`badac.calibration.unusual_gaps`)."""
-        model, found = self.model, self.strangeness
-        if model.missing_share is None or self.objects.complete:
+        found, known, ensemble = self.strangeness, self.model.some_known, self.model.calibration.ensemble
+        if known is None or ensemble is None or not self._gaps:
             return found
-        gaps = unusual_gaps(self.objects.observed, model.missing_share)
-        known = model.some_known
-        if known is None or not gaps.any():
-            return found
-        found = found.copy()
-        known = model.in_units(known)
-        without = Judgement(model, known, self.n_threads).strangeness
-        for rows, columns in patterns(gaps):
-            lacking = Judgement(model, without_columns(known, columns), self.n_threads)
-            found[rows] = carried_over(found[rows], lacking.strangeness, without)
+        found, known, kept = found.copy(), self.model.in_units(known), ensemble.nonconformity.with_gaps
+        for gap in (Gap(), *(gap for _, gap in self._gaps)):
+            if gap not in kept:
+                kept[gap] = Judgement(self.model, gap.applied(known), self.n_threads).strangeness
+        for rows, gap in self._gaps:
+            found[rows] = carried_over(found[rows], kept[gap], kept[Gap()])
         return found
 
     def verdicts(self, asked: Sequence[str] = STANDARD) -> Verdicts:
@@ -433,7 +276,7 @@ class Judgement:
         found = explain(self.objects, deviations, model.known, model.classes, n_threads=self.n_threads)
         if ensemble is not None and model.ranks_left_out:
             # What no hypothesis about anomalies finds strange may be so among left-out objects.
-            reason = ensemble.nonconformity.reason(self.outputs)
+            reason = ensemble.nonconformity.reason(self.deviating)
             unexplained = (found.hypothesis == NOTHING) & (reason != "")
             found = replace(found, hypothesis=np.where(unexplained, reason, found.hypothesis))
         return found.in_units(1.0 / model.units)

@@ -1,0 +1,261 @@
+// Compiled once per instruction set; see low_rank_kernel.hpp for what is computed and simd.hpp for the rules.
+#include "low_rank_kernel.hpp"
+
+#include <math.h>
+
+#include "heed.hpp"
+#include "point_sums.hpp"
+
+namespace badac {
+namespace BADAC_LEVEL {
+namespace {
+
+int padded(int size) { return (size + L - 1) / L * L; }
+
+int64_t work_size(const LowRankModel& in) {
+    const int64_t all = padded(in.j + in.r + in.q + 1), both = padded(in.r + 2 * in.q + 1), few = padded(in.j + in.r + 1), q = padded(in.q);
+    const int64_t gained = 2 * kTogether * all + all * all + 3 * both * both;
+    const int64_t filtered = 2 * kTogether * few + 2 * few * few + 2 * few * q + (kTogether + 1) * q;
+    return gained > filtered ? gained : filtered;
+}
+
+void zero(double* to, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) to[i] = 0.0;
+}
+
+// Up to kTogether points from `begin` on, before `end`, as rows of `width` and the same weighed; those that are not there are 0. The sum
+// of the logarithms of their variances.
+double gather(const LowRankModel& in, const LowRankObject& object, int64_t begin, int64_t end, int q, int width, double* rows, double* weighed) {
+    double product = 1.0, each[kTogether];
+    for (int k = 0; k < kTogether; ++k) {
+        double* row = rows + k * width;
+        each[k] = 1.0;
+        if (begin + k < end) {
+            const int64_t point = object.order[begin + k], at = object.row * in.p + point;
+            int c = 0;
+            for (const double* from = in.local + at * in.j; c < in.j; ++c) row[c] = from[c];
+            for (int a = 0; a < in.r; ++a, ++c) row[c] = in.shapes[at * in.r + a];
+            const double* columns = in.columns + (object.place * in.p + point) * in.q;
+            for (int a = 0; a < q; ++a, ++c) row[c] = columns[a];
+            row[c++] = in.residual[at];
+            for (; c < width; ++c) row[c] = 0.0;
+            each[k] = in.variance[at];
+        } else {
+            zero(row, width);
+        }
+        product *= each[k];
+        const VecD w = broadcast<VecD>(1.0 / each[k]);
+        for (int c = 0; c < width; c += L) store(weighed + k * width + c, VecD(w * load<VecD>(row + c)));
+    }
+    // One logarithm for all, unless the product is no number any more.
+    if (product > 1e-280 && product < 1e280) return log(product);
+    double total = 0.0;
+    for (double one : each) total += log(one);
+    return total;
+}
+
+// The points of `object` from `begin` on that are of one band: where they end.
+int64_t end_of_band(const LowRankModel& in, const LowRankObject& object, int64_t begin) {
+    const int64_t* band = in.band + object.row * in.p;
+    int64_t end = begin + 1;
+    while (end < object.count && band[object.order[end]] == band[object.order[begin]]) ++end;
+    return end;
+}
+
+// The sum over the points of one band, of shapes, q columns and residual, with its local shapes swept out: at `sum + j * width + j`,
+// rows `width` apart. Log determinants of both, the 2 pi too.
+double sum_of_band(const LowRankModel& in, const LowRankObject& object, int64_t begin, int64_t end, int q, int width, double* rows, double* sum) {
+    const int size = in.j + in.r + q + 1;
+    double total = double(end - begin) * kLog2Pi;
+    zero(sum, int64_t(width) * width);
+    for (int64_t k = begin; k < end; k += kTogether) {
+        total += gather(in, object, k, end, q, width, rows, rows + kTogether * width);
+        add_rows(rows, rows + kTogether * width, size, width, sum);
+    }
+    return total + sweep(sum, in.j, size, width, 1.0);
+}
+
+double offset(const LowRankModel& in, const LowRankObject& object, double* memory) {
+    const int size = in.r + 1, width = padded(size), all = padded(in.j + size);
+    double *rows = memory, *sum = rows + 2 * kTogether * all, *whole = sum + all * all, total = 0.0;
+    Attention attention;
+    zero(whole, int64_t(width) * width);
+    for (int64_t begin = 0, end; begin < object.count; begin = end) {
+        end = end_of_band(in, object, begin);
+        attention.spent((end - begin + in.j) * all * all);
+        total += sum_of_band(in, object, begin, end, 0, all, rows, sum);
+        for (int a = 0; a < size; ++a)
+            for (int c = a; c < size; ++c) whole[a * width + c] += sum[(in.j + a) * all + in.j + c];
+    }
+    total += sweep(whole, in.r, size, width, 1.0);
+    return total + whole[in.r * width + in.r];
+}
+
+// As `sweep`, with columns to the right whose products with each other are not there but for their squares (`squares`).
+void sweep_with(double* sum, int j, int size, int width, double* columns, int q, double* squares) {
+    for (int a = 0; a < j; ++a) {
+        const double *pivot = sum + a * width, *across = columns + int64_t(a) * q, inverse = 1.0 / (pivot[a] + 1.0);
+        for (int b = a + 1; b < size; ++b) {
+            const VecD factor = broadcast<VecD>(-pivot[b] * inverse);
+            double *row = sum + b * width, *to = columns + int64_t(b) * q;
+            for (int c = b / L * L; c < width; c += L) store(row + c, fma(factor, load<VecD>(pivot + c), load<VecD>(row + c)));
+            for (int c = 0; c < q; c += L) store(to + c, fma(factor, load<VecD>(across + c), load<VecD>(to + c)));
+        }
+        const VecD less = broadcast<VecD>(-inverse);
+        for (int c = 0; c < q; c += L) {
+            const VecD x = load<VecD>(across + c);
+            store(squares + c, fma(VecD(less * x), x, load<VecD>(squares + c)));
+        }
+    }
+}
+
+// Products of kTogether rows, weighed, with the columns of the same points, and the weighed squares of those.
+void add_columns(const double* weighed, const double* weight, int size, int width, const double* columns, int q, double* sum, double* squares) {
+    const VecD none = broadcast<VecD>(0.0), least = broadcast<VecD>(5e-324);
+    for (int c = 0; c < q; c += L) {
+        VecD x[kTogether], some = none, square = none;
+        for (int k = 0; k < kTogether; ++k) {
+            x[k] = load<VecD>(columns + int64_t(k) * q + c);
+            some = some + larger(x[k], VecD(none - x[k]));
+        }
+        // Smaller than the least number there is: nothing at these points. What is no number is not smaller.
+        if (lanes_set(greater(least, some)) == (1u << L) - 1u) continue;
+        for (int k = 0; k < kTogether; ++k) square = fma(VecD(broadcast<VecD>(weight[k]) * x[k]), x[k], square);
+        store(squares + c, VecD(square + load<VecD>(squares + c)));
+        for (int a = 0; a < size; ++a) {
+            VecD total = load<VecD>(sum + int64_t(a) * q + c);
+            for (int k = 0; k < kTogether; ++k) total = fma(broadcast<VecD>(weighed[k * width + a]), x[k], total);
+            store(sum + int64_t(a) * q + c, total);
+        }
+    }
+}
+
+void filtered(const LowRankModel& in, const LowRankObject& object, double* memory, double* signal, double* precision) {
+    const int j = in.j, size = in.r + 1, all = j + size, width = padded(all), q = padded(in.q);
+    double *rows = memory, *sum = rows + 2 * kTogether * width, *whole = sum + width * width, *part = whole + width * width;
+    double *across = part + int64_t(width) * q, *columns = across + int64_t(width) * q, *squares = columns + int64_t(kTogether) * q;
+    Attention attention;
+    zero(whole, int64_t(width) * width);
+    zero(across, int64_t(size) * q);
+    zero(squares, q);
+    zero(columns, int64_t(kTogether) * q);
+    for (int64_t begin = 0, end; begin < object.count; begin = end) {
+        end = end_of_band(in, object, begin);
+        zero(sum, int64_t(width) * width);
+        zero(part, int64_t(all) * q);
+        for (int64_t k = begin; k < end; k += kTogether) {
+            double weight[kTogether];
+            attention.spent(int64_t(kTogether) * all * (width + q));
+            gather(in, object, k, end, 0, width, rows, rows + kTogether * width);
+            add_rows(rows, rows + kTogether * width, all, width, sum);
+            for (int i = 0; i < kTogether; ++i) {
+                double* to = columns + int64_t(i) * q;
+                weight[i] = 0.0;
+                if (k + i >= end) {
+                    zero(to, in.q);
+                    continue;
+                }
+                const int64_t point = object.order[k + i];
+                const double* from = in.columns + (object.place * in.p + point) * in.q;
+                weight[i] = 1.0 / in.variance[object.row * in.p + point];
+                for (int c = 0; c < in.q; ++c) to[c] = from[c];
+            }
+            add_columns(rows + kTogether * width, weight, all, width, columns, q, part, squares);
+        }
+        attention.spent(int64_t(j) * all * (width + q));
+        sweep_with(sum, j, all, width, part, q, squares);
+        for (int a = 0; a < size; ++a) {
+            for (int c = a; c < size; ++c) whole[a * width + c] += sum[(j + a) * width + j + c];
+            for (int c = 0; c < q; ++c) across[int64_t(a) * q + c] += part[int64_t(j + a) * q + c];
+        }
+    }
+    sweep_with(whole, in.r, size, width, across, q, squares);
+    for (int c = 0; c < in.q; ++c) {
+        signal[c] = across[int64_t(in.r) * q + c];
+        precision[c] = squares[c];
+    }
+}
+
+// The bands have the coefficients in common: shapes are swept out of the whole once, then columns of each size.
+void gain_in_common(const LowRankModel& in, const LowRankObject& object, const double* sizes, int64_t count, double* memory, double* out) {
+    const int r = in.r, j = in.j, q = in.q, size = r + q + 1, width = padded(size), all = padded(j + size), last = q * padded(q + 1) + q;
+    double *rows = memory, *sum = rows + 2 * kTogether * all, *whole = sum + int64_t(all) * all, *scaled = whole + int64_t(width) * width;
+    Attention attention;
+    zero(whole, int64_t(width) * width);
+    for (int64_t begin = 0, end; begin < object.count; begin = end) {
+        end = end_of_band(in, object, begin);
+        attention.spent((end - begin + j) * all * all);
+        sum_of_band(in, object, begin, end, q, all, rows, sum);
+        for (int a = 0; a < size; ++a)
+            for (int c = a; c < size; ++c) whole[int64_t(a) * width + c] += sum[int64_t(j + a) * all + j + c];
+    }
+    sweep(whole, r, size, width, 1.0);
+    const int narrow = padded(q + 1);
+    for (int64_t s = 0; s < count; ++s) {
+        const double* own = sizes + s * q;
+        attention.spent(int64_t(q) * q * narrow);
+        for (int a = 0; a <= q; ++a) {
+            const double of_row = a < q ? own[a] : 1.0;
+            const double* from = whole + int64_t(r + a) * width + r;
+            double* to = scaled + int64_t(a) * narrow;
+            for (int c = 0; c < narrow; ++c) to[c] = c < a || c > q ? 0.0 : of_row * (c < q ? own[c] : 1.0) * from[c];
+        }
+        const double before = scaled[last], log_det = sweep(scaled, q, q + 1, narrow, 1.0);
+        out[s] = 0.5 * (before - scaled[last] - log_det);
+    }
+}
+
+// Every band has a part of its own: it is swept out of its points first, for each size. What is left is shapes, the part in
+// common, and the residual. Beside it shapes and residual alone, for the density without columns.
+void gain_of_bands(const LowRankModel& in, const LowRankObject& object, const double* own, double common, double* memory, double* out) {
+    const int r = in.r, j = in.j, q = in.q, part = r + q + 1, all = padded(j + part);
+    const int size = r + q + 1, width = padded(size), both = q + size, wide = padded(both), few = padded(r + 1);
+    double *rows = memory, *sum = rows + 2 * kTogether * all, *band = sum + int64_t(all) * all, *whole = band + int64_t(wide) * wide;
+    double *plain = whole + int64_t(width) * width, log_det = 0.0;
+    const double of_band = sqrt(1.0 - common), of_all = sqrt(common);
+    Attention attention;
+    zero(whole, int64_t(width) * width);
+    zero(plain, int64_t(few) * few);
+    for (int64_t begin = 0, end; begin < object.count; begin = end) {
+        end = end_of_band(in, object, begin);
+        attention.spent((end - begin + j) * all * all + int64_t(q) * wide * wide);
+        sum_of_band(in, object, begin, end, q, all, rows, sum);
+        for (int a = 0; a < part; ++a)
+            for (int c = 0; c < a; ++c) sum[int64_t(j + a) * all + j + c] = sum[int64_t(j + c) * all + j + a];
+        // Columns stand for the part of the band's own (first) and for the one in common (between shapes and residual).
+        zero(band, int64_t(wide) * wide);
+        for (int a = 0; a < both; ++a) {
+            const int from = a < q ? r + a : a - q;
+            const double scale = a < q ? of_band * own[a] : from < r || from == r + q ? 1.0 : of_all * own[from - r];
+            const double* row = sum + int64_t(j + from) * all + j;
+            double* to = band + int64_t(a) * wide;
+            for (int c = a; c < q; ++c) to[c] = scale * of_band * own[c] * row[r + c];
+            for (int c = a > q ? a : q; c < q + r; ++c) to[c] = scale * row[c - q];
+            for (int c = a > q + r ? a : q + r; c < both - 1; ++c) to[c] = scale * of_all * own[c - q - r] * row[c - q];
+            to[both - 1] = scale * row[r + q];
+        }
+        for (int a = 0; a <= r; ++a)
+            for (int c = a; c <= r; ++c) plain[a * few + c] += sum[int64_t(j + (a < r ? a : r + q)) * all + j + (c < r ? c : r + q)];
+        log_det += sweep(band, q, both, wide, 1.0);
+        for (int a = 0; a < size; ++a)
+            for (int c = a; c < size; ++c) whole[int64_t(a) * width + c] += band[int64_t(q + a) * wide + q + c];
+    }
+    log_det += sweep(whole, r + q, size, width, 1.0) - sweep(plain, r, r + 1, few, 1.0);
+    *out = 0.5 * (plain[r * few + r] - whole[int64_t(r + q) * width + r + q] - log_det);
+}
+
+void gain(const LowRankModel& in, const LowRankObject& object, const double* sizes, int64_t count, double common, double* memory, double* out) {
+    if (common == 1.0) return gain_in_common(in, object, sizes, count, memory, out);
+    for (int64_t s = 0; s < count; ++s) gain_of_bands(in, object, sizes + s * in.q, common, memory, out + s);
+}
+
+const LowRankKernels kernels = {work_size, offset, filtered, gain};
+
+}  // namespace
+}  // namespace BADAC_LEVEL
+
+#define BADAC_JOIN(a, b) a##b
+#define BADAC_NAME(a, b) BADAC_JOIN(a, b)
+const LowRankKernels* BADAC_NAME(low_rank_kernels_, BADAC_LEVEL)() { return &BADAC_LEVEL::kernels; }
+
+}  // namespace badac
