@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -63,31 +64,50 @@ def test_no_threads_at_all_are_refused(kernel: str, backend: Backend | None) -> 
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("kernel", TABLE)
 def test_ctrl_c_stops_a_long_call(kernel: str, core: Backend) -> None:
-    """Seconds of work, stopped within some tenths of one; until then on as many threads as were asked for.
+    """Work of a second or more, stopped within some tenths of one; until then on as many threads as were asked for.
 
     Times are those of the process, so that a busy machine does not decide; until a call has its threads, half a second is its.
+    Where a fast machine was done before Ctrl-C, that comes sooner.
     """
     arguments = TABLE[kernel].make(*TABLE[kernel].long)
     for n_threads in (1, 2):
-        seen = []
-
         before = _lasting_threads()
-
-        def stop(seen: list[float] = seen, wanted: int = before + n_threads) -> None:
-            begun = time.process_time()
-            while LINUX and _threads() < wanted and time.process_time() - begun < 0.5:
-                time.sleep(0.005)
-            seen.extend([_threads(), time.process_time()])
-            signal.raise_signal(signal.SIGINT)
-
-        timer = threading.Timer(0.3, stop)
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            getattr(core, kernel)(**arguments, n_threads=n_threads)
-        assert time.process_time() - seen[1] < 0.4 * n_threads
-        timer.join()
+        call = partial(getattr(core, kernel), **arguments, n_threads=n_threads)
+        tries = (_interrupted(call, delay, before + n_threads) for delay in (0.3, 0.1, 0.03))
+        seen = next((found for found in tries if found is not None), None)
+        assert seen is not None, "the call was done before it could be stopped: its `long` is too short"
+        threads, seconds = seen
+        assert seconds < 0.4 * n_threads
         if LINUX:
-            assert seen[0] == before + n_threads  # the timer's own is one of them
+            assert threads == before + n_threads  # the timer's own is one of them
+
+
+def _interrupted(call: Callable[[], object], delay: float, wanted: int) -> tuple[int, float] | None:
+    """How many threads a call had when Ctrl-C came after `delay` and how long it went on, or None if it was done by then."""
+    seen: list[tuple[int, float]] = []
+    done = False
+
+    def stop() -> None:
+        begun = time.process_time()
+        while LINUX and _threads() < wanted and time.process_time() - begun < 0.5:
+            time.sleep(0.005)
+        seen.append((_threads(), time.process_time()))
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(delay, stop)
+    timer.start()
+    try:
+        call()
+        done = True
+        timer.cancel()
+        timer.join()
+        time.sleep(0.01)  # a signal that came too late ends here, and not in what follows
+    except KeyboardInterrupt:
+        ended = time.process_time()
+        timer.join()
+        threads, signalled = seen[0]
+        return None if done else (threads, ended - signalled)
+    return None
 
 
 def _lasting_threads() -> int:
