@@ -337,3 +337,18 @@ def test_errors_of_another_shape_than_the_values(shape: tuple[int, ...], tmp_pat
     for fits in ((), (4, 1), (1, 3)):
         np.savez(tmp_path / "t.npz", values=np.ones((4, 3)), sigma=np.full(fits, 0.2))
         assert (from_table(read_frame(tmp_path / "t.npz")).objects.sigma == 0.2).all()
+
+
+def test_an_arrow_file_whose_text_leads_out_of_it(tmp_path: Path) -> None:
+    """One offset of a column of text changed: the process would end where nobody looks at offsets."""
+    path = tmp_path / "stars.feather"
+    feather, arrow = pytest.importorskip("pyarrow.feather"), pytest.importorskip("pyarrow")
+    names = arrow.array(["abc", "def", "ghi"], arrow.string())
+    feather.write_feather(arrow.table({"object": names}), path, compression="uncompressed")
+    whole = path.read_bytes()
+    starts = np.array([0, 3, 6, 9], "<i4"), np.array([0, 3, 2**31 - 1, 9], "<i4")
+    damaged = whole.replace(starts[0].tobytes(), starts[1].tobytes())
+    assert damaged != whole
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"stars\.feather cannot be read as feather: .*out of bounds"):
+        read_frame(path)

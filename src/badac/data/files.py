@@ -131,7 +131,11 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
         elif kind == "json":
             frame = _read_json(path)
         elif kind == "feather":
-            frame = arrow_frame(needs("pyarrow.feather", f"Reading {path}").read_table(path))
+            table = needs("pyarrow.feather", f"Reading {path}").read_table(path)
+            table.validate(
+                full=True
+            )  # offsets that lead out of a damaged file's buffers would end the process
+            frame = arrow_frame(table)
         else:
             frame = _read_astropy(path, kind)
     except (ImportError, TableFileError):
