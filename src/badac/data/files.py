@@ -132,9 +132,8 @@ def read_frame(path: str | os.PathLike[str], text: Sequence[str] = ()) -> Any:
             frame = _read_json(path)
         elif kind == "feather":
             table = needs("pyarrow.feather", f"Reading {path}").read_table(path)
-            table.validate(
-                full=True
-            )  # offsets that lead out of a damaged file's buffers would end the process
+            # Offsets that lead out of a damaged file's buffers would end the process.
+            table.validate(full=True)
             frame = arrow_frame(table)
         else:
             frame = _read_astropy(path, kind)
