@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac._kernels.arguments import FloatArray, IntArray, checked_threads
+from badac._kernels.eigen import eigh
 
 BoolArray = npt.NDArray[np.bool_]
 Sums = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -269,9 +270,9 @@ def latent_improved(
     transposed = white.transpose(0, 2, 1)
     information = identity - white @ (unpack(spread) / safe[:, None, None]) @ transposed
     asked = white @ (covariance - mixture.covariances) @ transposed
-    values, vectors = np.linalg.eigh(information)
+    values, vectors = eigh(information)
     inner = (vectors / np.maximum(values, LEAST_INFORMATION)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    values, vectors = np.linalg.eigh(identity + inner @ asked @ inner)
+    values, vectors = eigh(identity + inner @ asked @ inner)
     values = np.clip(values, 1.0 / LARGEST_CHANGE, LARGEST_CHANGE)
     turned = factor @ vectors
     changed = (turned * values[:, None, :]) @ turned.transpose(0, 2, 1)

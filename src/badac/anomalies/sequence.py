@@ -25,6 +25,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels.eigen import eigh
 from badac.anomalies.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
@@ -251,7 +252,7 @@ class KernelCurves:
     kernel: Callable[[FloatArray, FloatArray], FloatArray]
 
     def on_grid(self, where: FloatArray) -> tuple[FloatArray, tuple[FloatArray, ...]]:
-        values, vectors = np.linalg.eigh(self.kernel(where[:, None], where[None, :]))
+        values, vectors = eigh(self.kernel(where[:, None], where[None, :]))
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
         share = np.cumsum(values) / max(float(values.sum()), 1e-300)
         kept = 1 + int(np.searchsorted(share, _VARIANCE_KEPT))

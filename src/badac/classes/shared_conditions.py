@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels.eigen import eigh
 from badac._kernels.latent import inverse
 from badac.classes.model import FloatArray, refuse_own_points
 from badac.classes.population.rank import choose_rank
@@ -173,7 +174,7 @@ def common_shapes(structure: str | FloatArray, objects: Measurements) -> FloatAr
         )
     at = np.arange(m, dtype=np.float64) if objects.at is None else objects.at
     length = _SMOOTH_LENGTH * max(float(at.max() - at.min()), 1e-300)
-    values, vectors = np.linalg.eigh(np.exp(-0.5 * ((at[:, None] - at) / length) ** 2))
+    values, vectors = eigh(np.exp(-0.5 * ((at[:, None] - at) / length) ** 2))
     kept = values > _NEGLIGIBLE * values[-1]
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 

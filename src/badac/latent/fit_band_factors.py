@@ -26,6 +26,7 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
 from badac._kernels import latent_posterior, points_likelihood
+from badac._kernels.eigen import eigh
 from badac._kernels.latent import pack, triangle, unpack
 from badac._kernels.points import GroupedPoints
 from badac.data.measurements import Measurements
@@ -309,7 +310,7 @@ def log_evidence(here: BandFactors, objects: Measurements) -> FloatArray:
 
 def leading(covariance: FloatArray, count: int) -> FloatArray:
     """Return (q, count): a factor of the nearest matrix of that rank, the largest direction first."""
-    value, vector = np.linalg.eigh(0.5 * (covariance + covariance.T))
+    value, vector = eigh(0.5 * (covariance + covariance.T))
     keep = np.argsort(-value)[:count]
     found = vector[:, keep] * np.sqrt(np.maximum(value[keep], 0.0))
     # The sign of an eigenvector is nobody's: the largest entry is positive.

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels.eigen import eigh
 from badac._kernels.latent import unpack
 from badac.data.measurements import Measurements
 from badac.latent.basis import Basis
@@ -117,7 +118,7 @@ class Learner:
         return climb(process, members, self.origin, self.prior_precision, self.extent, max_steps=steps)
 
     def _with_factor(self, process: Process, ask: FloatArray) -> Process:
-        _, vectors = np.linalg.eigh(0.5 * (ask + ask.T))
+        _, vectors = eigh(0.5 * (ask + ask.T))
         new = 0.1 * self.extent.value * vectors[:, -1:]
         return replace(process, factors=np.hstack([process.factors, new]))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from badac._kernels.eigen import eigh
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
 from badac.latent.factor import Factor, drawn_together, with_prior_member
@@ -133,7 +134,7 @@ def leading_eigenvectors(
     m = len(matrix)
     with one_thread_in_blas():
         if m <= _FULL:
-            values, vectors = np.linalg.eigh(matrix)
+            values, vectors = eigh(matrix)
             return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1], None
         steps = _STEPS if near is None else _STEPS_FROM_NEAR
         block = near
@@ -141,7 +142,7 @@ def leading_eigenvectors(
             block = np.random.default_rng(0).standard_normal((m, min(count + _SPARE, m)))
         for _ in range(steps):
             block = np.linalg.qr(matrix @ block)[0]
-        values, turn = np.linalg.eigh(block.T @ matrix @ block)
+        values, turn = eigh(block.T @ matrix @ block)
         block = (block @ turn)[:, ::-1]
     return values[: -count - 1 : -1], block[:, :count], block
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from badac._kernels.eigen import eigh
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor
@@ -85,7 +86,7 @@ def added_covariance(members: Measurements, factor: Factor, basis: FloatArray) -
     """Return (m, m): the covariance that correlated errors add, of the directions in which it stands above chance."""
     scaled = _residuals(members, factor, basis)[0]
     n, m = scaled.shape
-    values, vectors = np.linalg.eigh(scaled.T @ scaled / n)
+    values, vectors = eigh(scaled.T @ scaled / n)
     edge = (1.0 + np.sqrt((m - basis.shape[1]) / n)) ** 2
     excess = np.where(values > edge, values - 1.0, 0.0)
     width = np.sqrt(factor.psi + _mean_variance(members))

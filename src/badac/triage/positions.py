@@ -21,6 +21,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels.eigen import eigh
 from badac.anomalies.sequence import cosines
 from badac.data.measurements import Measurements
 from badac.judge import FittedModel
@@ -120,7 +121,7 @@ def _principal(rows: FloatArray, strange: FloatArray) -> tuple[FloatArray, Float
 
 def _leading(covariance: FloatArray, most: int, least: float) -> FloatArray:
     """Eigenvectors (f, r) of the largest eigenvalues, those of at least a share of the first."""
-    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = eigh(covariance)
     order = np.argsort(-values)[:most]
     enough = values[order] > least * values[order[0]]
     enough[0] = True

@@ -19,6 +19,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 from scipy.stats import norm, rankdata
 
+from badac._kernels.eigen import eigh
 from badac.triage.positions import Positions
 
 FloatArray = npt.NDArray[np.float64]
@@ -123,7 +124,7 @@ def _landmarks(score: FloatArray) -> npt.NDArray[np.int64]:
 def _likeness(x: FloatArray, landmarks: npt.NDArray[np.int64]) -> FloatArray:
     """Features (n, g) whose products are the kernel between objects, as the landmarks (m,) tell it."""
     at, length = x[landmarks], _LENGTH * np.sqrt(x.shape[1])
-    values, vectors = np.linalg.eigh(_kernel(at, at, length))
+    values, vectors = eigh(_kernel(at, at, length))
     kept = values > _LEAST_SHARE * values[-1]
     # Eigenvectors have no sign of their own; the regression does not mind.
     onto = vectors[:, kept] / np.sqrt(values[kept])

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from badac._kernels.eigen import eigh
 from badac.classes.model import FloatArray
 from badac.data.validation import IntArray
 
@@ -61,7 +62,7 @@ def climb(log_likelihood: LogLikelihood, rows: IntArray, start: FloatArray) -> t
         curvature = np.empty((len(active), p, p))
         curvature[:, rise, column] = -found[:, p:] / (step[:, rise] * step[:, column])
         curvature[:, column, rise] = curvature[:, rise, column]
-        size, vectors = np.linalg.eigh(curvature)
+        size, vectors = eigh(curvature)
         # Where the posterior bends upwards the size of the bend still says how far to go.
         size = np.maximum(np.abs(size), 1e-2)
         turned = vectors / np.sqrt(size)[:, None, :]

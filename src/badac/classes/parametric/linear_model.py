@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from badac._kernels.eigen import eigh
 from badac.classes.model import FloatArray, check_noise_taken
 from badac.data.measurements import Measurements
 from badac.latent.basis import coordinates
@@ -156,7 +157,7 @@ class LinearModel:
 
     def _root(self) -> FloatArray:
         # By eigenvalues: a coefficient may be known exactly.
-        values, vectors = np.linalg.eigh(self.covariance)
+        values, vectors = eigh(self.covariance)
         if values[0] < -1e-10 * max(values[-1], 0.0) or values[-1] < 0:
             raise ValueError(f"`covariance` must have no negative eigenvalue: got {values[0]:.3g}.")
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

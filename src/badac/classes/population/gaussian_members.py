@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from badac._kernels.eigen import eigh
 from badac.classes.model import FloatArray
 from badac.classes.population.rank import MAX_RANK, choose_rank
 from badac.data.measurements import Measurements
@@ -190,4 +191,4 @@ def common_axes(members: Measurements, scales: TrainingScales) -> Axes | None:
     if members.covariance is None or not members.complete:
         return None
     covariance = members.covariance if members.covariance.ndim == 2 else members.covariance.mean(axis=0)
-    return Axes(np.linalg.eigh(covariance / np.outer(scales.scale, scales.scale))[1], scales.scale)
+    return Axes(eigh(covariance / np.outer(scales.scale, scales.scale))[1], scales.scale)
