@@ -10,28 +10,25 @@ namespace badac {
 namespace BADAC_LEVEL {
 namespace {
 
-int padded(int size) { return (size + L - 1) / L * L; }
+constexpr int kTogether = 4;  // points whose columns are added at a time: few points know of a column
 
 int64_t work_size(const LowRankModel& in) {
     const int64_t all = padded(in.j + in.r + in.q + 1), both = padded(in.r + 2 * in.q + 1), few = padded(in.j + in.r + 1), q = padded(in.q);
-    const int64_t gained = 2 * kTogether * all + all * all + 3 * both * both;
-    const int64_t filtered = 2 * kTogether * few + 2 * few * few + 2 * few * q + (kTogether + 1) * q;
+    const int64_t gained = kChunk * all + all * all + 3 * both * both;
+    const int64_t filtered = kChunk * few + 2 * few * few + 2 * few * q + (kTogether + 1) * q;
     return gained > filtered ? gained : filtered;
 }
 
-void zero(double* to, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) to[i] = 0.0;
-}
+// Points from `begin` on, before `end` and at most kChunk, as rows of `width`.
+struct Gathered {
+    int64_t count;
+    double variance[kChunk], weights[kChunk];
 
-// Up to kTogether points from `begin` on, before `end`, as rows of `width` and the same weighed; those that are not there are 0. The sum
-// of the logarithms of their variances.
-double gather(const LowRankModel& in, const LowRankObject& object, int64_t begin, int64_t end, int q, int width, double* rows, double* weighed) {
-    double product = 1.0, each[kTogether];
-    for (int k = 0; k < kTogether; ++k) {
-        double* row = rows + k * width;
-        each[k] = 1.0;
-        if (begin + k < end) {
+    Gathered(const LowRankModel& in, const LowRankObject& object, int64_t begin, int64_t end, int q, int width, double* rows)
+        : count(end - begin < kChunk ? end - begin : kChunk) {
+        for (int64_t k = 0; k < count; ++k) {
             const int64_t point = object.order[begin + k], at = object.row * in.p + point;
+            double* row = rows + k * width;
             int c = 0;
             for (const double* from = in.local + at * in.j; c < in.j; ++c) row[c] = from[c];
             for (int a = 0; a < in.r; ++a, ++c) row[c] = in.shapes[at * in.r + a];
@@ -39,20 +36,11 @@ double gather(const LowRankModel& in, const LowRankObject& object, int64_t begin
             for (int a = 0; a < q; ++a, ++c) row[c] = columns[a];
             row[c++] = in.residual[at];
             for (; c < width; ++c) row[c] = 0.0;
-            each[k] = in.variance[at];
-        } else {
-            zero(row, width);
+            variance[k] = in.variance[at];
+            weights[k] = 1.0 / variance[k];
         }
-        product *= each[k];
-        const VecD w = broadcast<VecD>(1.0 / each[k]);
-        for (int c = 0; c < width; c += L) store(weighed + k * width + c, VecD(w * load<VecD>(row + c)));
     }
-    // One logarithm for all, unless the product is no number any more.
-    if (product > 1e-280 && product < 1e280) return log(product);
-    double total = 0.0;
-    for (double one : each) total += log(one);
-    return total;
-}
+};
 
 // The points of `object` from `begin` on that are of one band: where they end.
 int64_t end_of_band(const LowRankModel& in, const LowRankObject& object, int64_t begin) {
@@ -68,16 +56,17 @@ double sum_of_band(const LowRankModel& in, const LowRankObject& object, int64_t 
     const int size = in.j + in.r + q + 1;
     double total = double(end - begin) * kLog2Pi;
     zero(sum, int64_t(width) * width);
-    for (int64_t k = begin; k < end; k += kTogether) {
-        total += gather(in, object, k, end, q, width, rows, rows + kTogether * width);
-        add_rows(rows, rows + kTogether * width, size, width, sum);
+    for (int64_t k = begin; k < end; k += kChunk) {
+        const Gathered points(in, object, k, end, q, width, rows);
+        total += sum_of_logs(points.variance, points.count);
+        add_rows(rows, points.weights, points.count, size, width, sum);
     }
     return total + sweep(sum, in.j, size, width, 1.0);
 }
 
 double offset(const LowRankModel& in, const LowRankObject& object, double* memory) {
     const int size = in.r + 1, width = padded(size), all = padded(in.j + size);
-    double *rows = memory, *sum = rows + 2 * kTogether * all, *whole = sum + all * all, total = 0.0;
+    double *rows = memory, *sum = rows + kChunk * all, *whole = sum + all * all, total = 0.0;
     Attention attention;
     zero(whole, int64_t(width) * width);
     for (int64_t begin = 0, end; begin < object.count; begin = end) {
@@ -91,40 +80,59 @@ double offset(const LowRankModel& in, const LowRankObject& object, double* memor
     return total + whole[in.r * width + in.r];
 }
 
-// As `sweep`, with columns to the right whose products with each other are not there but for their squares (`squares`).
+// As `sweep`, with columns (size, q) to the right whose products with each other are not there but for their squares (`squares`).
 void sweep_with(double* sum, int j, int size, int width, double* columns, int q, double* squares) {
-    for (int a = 0; a < j; ++a) {
-        const double *pivot = sum + a * width, *across = columns + int64_t(a) * q, inverse = 1.0 / (pivot[a] + 1.0);
-        for (int b = a + 1; b < size; ++b) {
-            const VecD factor = broadcast<VecD>(-pivot[b] * inverse);
-            double *row = sum + b * width, *to = columns + int64_t(b) * q;
-            for (int c = b / L * L; c < width; c += L) store(row + c, fma(factor, load<VecD>(pivot + c), load<VecD>(row + c)));
-            for (int c = 0; c < q; c += L) store(to + c, fma(factor, load<VecD>(across + c), load<VecD>(to + c)));
+    double taken[kPivots * kTile];
+    for (int begin = 0; begin < j; begin += kPivots) {
+        const Pivots pivots(sum, begin, j, width, 1.0);
+        double* across = columns + int64_t(begin) * q;
+        for (int k = 0; k < pivots.count; ++k) {
+            const double* pivot = sum + int64_t(begin + k) * width + begin;
+            for (int i = k + 1; i < pivots.count; ++i) {
+                const VecD factor = broadcast<VecD>(-pivot[i] * pivots.inverse[k]);
+                for (int c = 0; c < q; c += L) {
+                    double* to = across + int64_t(i) * q + c;
+                    store(to, fma(factor, load<VecD>(across + int64_t(k) * q + c), load<VecD>(to)));
+                }
+            }
         }
-        const VecD less = broadcast<VecD>(-inverse);
+        for (int a = begin + pivots.count; a < size; a += kTile) {
+            const int n = size - a < kTile ? size - a : kTile;
+            pivots.factors(sum, a, n, width, taken);
+            add_tile_of(n, taken, sum + int64_t(begin) * width, pivots.count, width, a / L * L, sum + int64_t(a) * width);
+            add_tile_of(n, taken, across, pivots.count, q, 0, columns + int64_t(a) * q);
+        }
         for (int c = 0; c < q; c += L) {
-            const VecD x = load<VecD>(across + c);
-            store(squares + c, fma(VecD(less * x), x, load<VecD>(squares + c)));
+            VecD square = load<VecD>(squares + c);
+            for (int k = 0; k < pivots.count; ++k) {
+                const VecD x = load<VecD>(across + int64_t(k) * q + c);
+                square = fma(VecD(broadcast<VecD>(-pivots.inverse[k]) * x), x, square);
+            }
+            store(squares + c, square);
         }
     }
 }
 
-// Products of kTogether rows, weighed, with the columns of the same points, and the weighed squares of those.
-void add_columns(const double* weighed, const double* weight, int size, int width, const double* columns, int q, double* sum, double* squares) {
+// Products of kTogether rows with the columns of the same points, weighed, and the weighed squares of those.
+void add_columns(const double* rows, const double* weights, int size, int width, const double* columns, int q, double* sum, double* squares) {
     const VecD none = broadcast<VecD>(0.0), least = broadcast<VecD>(5e-324);
     for (int c = 0; c < q; c += L) {
-        VecD x[kTogether], some = none, square = none;
+        VecD x[kTogether], some = none, square = load<VecD>(squares + c);
         for (int k = 0; k < kTogether; ++k) {
             x[k] = load<VecD>(columns + int64_t(k) * q + c);
             some = some + larger(x[k], VecD(none - x[k]));
         }
         // Smaller than the least number there is: nothing at these points. What is no number is not smaller.
         if (lanes_set(greater(least, some)) == (1u << L) - 1u) continue;
-        for (int k = 0; k < kTogether; ++k) square = fma(VecD(broadcast<VecD>(weight[k]) * x[k]), x[k], square);
-        store(squares + c, VecD(square + load<VecD>(squares + c)));
+        for (int k = 0; k < kTogether; ++k) {
+            const VecD weighed = broadcast<VecD>(weights[k]) * x[k];
+            square = fma(weighed, x[k], square);
+            x[k] = weighed;
+        }
+        store(squares + c, square);
         for (int a = 0; a < size; ++a) {
             VecD total = load<VecD>(sum + int64_t(a) * q + c);
-            for (int k = 0; k < kTogether; ++k) total = fma(broadcast<VecD>(weighed[k * width + a]), x[k], total);
+            for (int k = 0; k < kTogether; ++k) total = fma(broadcast<VecD>(rows[k * width + a]), x[k], total);
             store(sum + int64_t(a) * q + c, total);
         }
     }
@@ -132,7 +140,7 @@ void add_columns(const double* weighed, const double* weight, int size, int widt
 
 void filtered(const LowRankModel& in, const LowRankObject& object, double* memory, double* signal, double* precision) {
     const int j = in.j, size = in.r + 1, all = j + size, width = padded(all), q = padded(in.q);
-    double *rows = memory, *sum = rows + 2 * kTogether * width, *whole = sum + width * width, *part = whole + width * width;
+    double *rows = memory, *sum = rows + kChunk * width, *whole = sum + width * width, *part = whole + width * width;
     double *across = part + int64_t(width) * q, *columns = across + int64_t(width) * q, *squares = columns + int64_t(kTogether) * q;
     Attention attention;
     zero(whole, int64_t(width) * width);
@@ -143,24 +151,26 @@ void filtered(const LowRankModel& in, const LowRankObject& object, double* memor
         end = end_of_band(in, object, begin);
         zero(sum, int64_t(width) * width);
         zero(part, int64_t(all) * q);
-        for (int64_t k = begin; k < end; k += kTogether) {
-            double weight[kTogether];
-            attention.spent(int64_t(kTogether) * all * (width + q));
-            gather(in, object, k, end, 0, width, rows, rows + kTogether * width);
-            add_rows(rows, rows + kTogether * width, all, width, sum);
-            for (int i = 0; i < kTogether; ++i) {
-                double* to = columns + int64_t(i) * q;
-                weight[i] = 0.0;
-                if (k + i >= end) {
-                    zero(to, in.q);
-                    continue;
+        for (int64_t k = begin; k < end; k += kChunk) {
+            const Gathered points(in, object, k, end, 0, width, rows);
+            attention.spent(points.count * all * (width + q));
+            add_rows(rows, points.weights, points.count, all, width, sum);
+            for (int64_t i = points.count; i % kTogether; ++i) zero(rows + i * width, width);
+            for (int64_t i = 0; i < points.count; i += kTogether) {
+                double weights[kTogether];
+                for (int64_t t = 0; t < kTogether; ++t) {
+                    double* to = columns + t * q;
+                    const bool there = i + t < points.count;
+                    weights[t] = there ? points.weights[i + t] : 0.0;
+                    if (!there) {
+                        zero(to, in.q);
+                        continue;
+                    }
+                    const double* from = in.columns + (object.place * in.p + object.order[k + i + t]) * in.q;
+                    for (int c = 0; c < in.q; ++c) to[c] = from[c];
                 }
-                const int64_t point = object.order[k + i];
-                const double* from = in.columns + (object.place * in.p + point) * in.q;
-                weight[i] = 1.0 / in.variance[object.row * in.p + point];
-                for (int c = 0; c < in.q; ++c) to[c] = from[c];
+                add_columns(rows + i * width, weights, all, width, columns, q, part, squares);
             }
-            add_columns(rows + kTogether * width, weight, all, width, columns, q, part, squares);
         }
         attention.spent(int64_t(j) * all * (width + q));
         sweep_with(sum, j, all, width, part, q, squares);
@@ -179,7 +189,7 @@ void filtered(const LowRankModel& in, const LowRankObject& object, double* memor
 // The bands have the coefficients in common: shapes are swept out of the whole once, then columns of each size.
 void gain_in_common(const LowRankModel& in, const LowRankObject& object, const double* sizes, int64_t count, double* memory, double* out) {
     const int r = in.r, j = in.j, q = in.q, size = r + q + 1, width = padded(size), all = padded(j + size), last = q * padded(q + 1) + q;
-    double *rows = memory, *sum = rows + 2 * kTogether * all, *whole = sum + int64_t(all) * all, *scaled = whole + int64_t(width) * width;
+    double *rows = memory, *sum = rows + kChunk * all, *whole = sum + int64_t(all) * all, *scaled = whole + int64_t(width) * width;
     Attention attention;
     zero(whole, int64_t(width) * width);
     for (int64_t begin = 0, end; begin < object.count; begin = end) {
@@ -210,7 +220,7 @@ void gain_in_common(const LowRankModel& in, const LowRankObject& object, const d
 void gain_of_bands(const LowRankModel& in, const LowRankObject& object, const double* own, double common, double* memory, double* out) {
     const int r = in.r, j = in.j, q = in.q, part = r + q + 1, all = padded(j + part);
     const int size = r + q + 1, width = padded(size), both = q + size, wide = padded(both), few = padded(r + 1);
-    double *rows = memory, *sum = rows + 2 * kTogether * all, *band = sum + int64_t(all) * all, *whole = band + int64_t(wide) * wide;
+    double *rows = memory, *sum = rows + kChunk * all, *band = sum + int64_t(all) * all, *whole = band + int64_t(wide) * wide;
     double *plain = whole + int64_t(width) * width, log_det = 0.0;
     const double of_band = sqrt(1.0 - common), of_all = sqrt(common);
     Attention attention;
