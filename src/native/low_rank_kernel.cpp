@@ -15,7 +15,7 @@ constexpr int kTogether = 4;  // points whose columns are added at a time: few p
 int64_t work_size(const LowRankModel& in) {
     const int64_t all = padded(in.j + in.r + in.q + 1), both = padded(in.r + 2 * in.q + 1), few = padded(in.j + in.r + 1), q = padded(in.q);
     const int64_t gained = kChunk * all + all * all + 3 * both * both;
-    const int64_t filtered = kChunk * few + 2 * few * few + 2 * few * q + (kTogether + 1) * q;
+    const int64_t filtered = kChunk * few + 2 * few * few + 2 * few * q + (kTogether + 2) * q;
     return gained > filtered ? gained : filtered;
 }
 
@@ -98,7 +98,7 @@ void sweep_with(double* sum, int j, int size, int width, double* columns, int q,
         }
         for (int a = begin + pivots.count; a < size; a += kTile) {
             const int n = size - a < kTile ? size - a : kTile;
-            pivots.factors(sum, a, n, width, taken);
+            pivots.factors(sum, a, width, taken);
             add_tile_of(n, taken, sum + int64_t(begin) * width, pivots.count, width, a / L * L, sum + int64_t(a) * width);
             add_tile_of(n, taken, across, pivots.count, q, 0, columns + int64_t(a) * q);
         }
@@ -114,12 +114,12 @@ void sweep_with(double* sum, int j, int size, int width, double* columns, int q,
 }
 
 // Products of kTogether rows with the columns of the same points, weighed, and the weighed squares of those.
-void add_columns(const double* rows, const double* weights, int size, int width, const double* columns, int q, double* sum, double* squares) {
+void add_columns(const double* rows, const double* weights, int size, int width, const double* const* columns, int q, double* sum, double* squares) {
     const VecD none = broadcast<VecD>(0.0), least = broadcast<VecD>(5e-324);
     for (int c = 0; c < q; c += L) {
         VecD x[kTogether], some = none, square = load<VecD>(squares + c);
         for (int k = 0; k < kTogether; ++k) {
-            x[k] = load<VecD>(columns + int64_t(k) * q + c);
+            x[k] = load<VecD>(columns[k] + c);
             some = some + larger(x[k], VecD(none - x[k]));
         }
         // Smaller than the least number there is: nothing at these points. What is no number is not smaller.
@@ -141,12 +141,13 @@ void add_columns(const double* rows, const double* weights, int size, int width,
 void filtered(const LowRankModel& in, const LowRankObject& object, double* memory, double* signal, double* precision) {
     const int j = in.j, size = in.r + 1, all = j + size, width = padded(all), q = padded(in.q);
     double *rows = memory, *sum = rows + kChunk * width, *whole = sum + width * width, *part = whole + width * width;
-    double *across = part + int64_t(width) * q, *columns = across + int64_t(width) * q, *squares = columns + int64_t(kTogether) * q;
+    double *across = part + int64_t(width) * q, *columns = across + int64_t(width) * q, *squares = columns + int64_t(kTogether) * q, *none = squares + q;
     Attention attention;
     zero(whole, int64_t(width) * width);
     zero(across, int64_t(size) * q);
     zero(squares, q);
     zero(columns, int64_t(kTogether) * q);
+    zero(none, q);
     for (int64_t begin = 0, end; begin < object.count; begin = end) {
         end = end_of_band(in, object, begin);
         zero(sum, int64_t(width) * width);
@@ -158,18 +159,17 @@ void filtered(const LowRankModel& in, const LowRankObject& object, double* memor
             for (int64_t i = points.count; i % kTogether; ++i) zero(rows + i * width, width);
             for (int64_t i = 0; i < points.count; i += kTogether) {
                 double weights[kTogether];
+                const double* of_point[kTogether];
                 for (int64_t t = 0; t < kTogether; ++t) {
-                    double* to = columns + t * q;
                     const bool there = i + t < points.count;
                     weights[t] = there ? points.weights[i + t] : 0.0;
-                    if (!there) {
-                        zero(to, in.q);
-                        continue;
-                    }
-                    const double* from = in.columns + (object.place * in.p + object.order[k + i + t]) * in.q;
-                    for (int c = 0; c < in.q; ++c) to[c] = from[c];
+                    of_point[t] = there ? in.columns + (object.place * in.p + object.order[k + i + t]) * in.q : none;
+                    if (!there || q == in.q) continue;
+                    double* to = columns + t * q;  // with the padding, which is 0
+                    for (int c = 0; c < in.q; ++c) to[c] = of_point[t][c];
+                    of_point[t] = to;
                 }
-                add_columns(rows + i * width, weights, all, width, columns, q, part, squares);
+                add_columns(rows + i * width, weights, all, width, of_point, q, part, squares);
             }
         }
         attention.spent(int64_t(j) * all * (width + q));

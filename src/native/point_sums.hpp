@@ -15,7 +15,9 @@ constexpr int kChunk = 32;  // points added at a time, so that a sum is loaded a
 constexpr int kPivots = 8;  // rows that are swept out at a time, for the same reason
 constexpr double kLog2Pi = 1.83787706640934548356;
 
-inline int padded(int size) { return (size + L - 1) / L * L; }
+// Rows are padded to whole vectors, and to whole tiles.
+constexpr int kWhole = L > kTile ? L : kTile;
+inline int padded(int size) { return (size + kWhole - 1) / kWhole * kWhole; }
 
 inline void zero(double* to, int64_t count) {
     for (int64_t i = 0; i < count; ++i) to[i] = 0.0;
@@ -72,8 +74,9 @@ inline void add_rows(const double* rows, const double* weights, int64_t count, i
     double factors[kChunk * kTile];
     for (int a = 0; a < size; a += kTile) {
         const int n = size - a < kTile ? size - a : kTile;
+        // Of all rows of the tile, though there may be fewer: they are padded, and so many are one vector.
         for (int64_t k = 0; k < count; ++k)
-            for (int i = 0; i < n; ++i) factors[k * kTile + i] = weights[k] * rows[k * width + a + i];
+            for (int i = 0; i < kTile; ++i) factors[k * kTile + i] = weights[k] * rows[k * width + a + i];
         add_tile_of(n, factors, rows, count, width, a / L * L, sum + int64_t(a) * width);
     }
 }
@@ -110,10 +113,10 @@ struct Pivots {
         }
     }
 
-    // Of each pivot, how much of it is taken from rows a to a + n of the sum; factors (count, kTile).
-    void factors(const double* sum, int a, int n, int width, double* found) const {
+    // Of each pivot, how much of it is taken from kTile rows of the sum, from a on; factors (count, kTile).
+    void factors(const double* sum, int a, int width, double* found) const {
         for (int k = 0; k < count; ++k)
-            for (int i = 0; i < n; ++i) found[k * kTile + i] = -inverse[k] * sum[int64_t(first + k) * width + a + i];
+            for (int i = 0; i < kTile; ++i) found[k * kTile + i] = -inverse[k] * sum[int64_t(first + k) * width + a + i];
     }
 };
 
@@ -124,7 +127,7 @@ inline double sweep(double* sum, int j, int size, int width, double wide) {
         Pivots pivots(sum, begin, j, width, 1.0 / wide);
         for (int a = begin + pivots.count; a < size; a += kTile) {
             const int n = size - a < kTile ? size - a : kTile;
-            pivots.factors(sum, a, n, width, taken);
+            pivots.factors(sum, a, width, taken);
             add_tile_of(n, taken, sum + int64_t(begin) * width, pivots.count, width, a / L * L, sum + int64_t(a) * width);
         }
         for (int k = 0; k < pivots.count; ++k) pivots.value[k] *= wide;

@@ -232,7 +232,7 @@ void rows_of(const PointsModel& in, int64_t start, int64_t count, int64_t band, 
     }
 }
 
-const PointsKernels kernels = {L, work_size, likelihood, shifted, rows_of};
+const PointsKernels kernels = {kWhole, work_size, likelihood, shifted, rows_of};
 
 }  // namespace
 }  // namespace BADAC_LEVEL
