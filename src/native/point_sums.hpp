@@ -120,11 +120,12 @@ struct Pivots {
     }
 };
 
-// Sweep the first j rows out of the symmetric sum + I / wide (its upper triangle); the log determinant of I + wide times that part.
-inline double sweep(double* sum, int j, int size, int width, double wide) {
+// Sweep rows from `first` on, before `last`, out of those after them in the symmetric sum + I / wide (its upper triangle); the log
+// determinant of I + wide times that part.
+inline double sweep(double* sum, int first, int last, int size, int width, double wide) {
     double log_det = 0.0, taken[kPivots * kTile];
-    for (int begin = 0; begin < j; begin += kPivots) {
-        Pivots pivots(sum, begin, j, width, 1.0 / wide);
+    for (int begin = first; begin < last; begin += kPivots) {
+        Pivots pivots(sum, begin, last, width, 1.0 / wide);
         for (int a = begin + pivots.count; a < size; a += kTile) {
             const int n = size - a < kTile ? size - a : kTile;
             pivots.factors(sum, a, width, taken);

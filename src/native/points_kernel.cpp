@@ -17,7 +17,7 @@ int padded(const PointsModel& in) { return padded(in.j + in.r + 1); }
 
 int64_t work_size(const PointsModel& in) {
     const int64_t width = padded(in), knots = (in.n_knots + L - 1) / L * L, points = (in.longest + L - 1) / L * L;
-    return width * width + in.longest * width + knots + 5 * points;
+    return in.n_widths * width * width + in.longest * width + knots + 5 * points;
 }
 
 // What one thread works with.
@@ -26,7 +26,7 @@ struct Work {
     Work(const PointsModel& in, double* memory) {
         const int64_t width = padded(in), points = (in.longest + L - 1) / L * L;
         sum = memory;
-        rows = sum + width * width;
+        rows = sum + in.n_widths * width * width;
         near = rows + in.longest * width;
         at = near + (in.n_knots + L - 1) / L * L;
         before = at + points;
@@ -135,7 +135,7 @@ void make_residual_rows(const PointsModel& in, int64_t start, int64_t count, int
 }
 
 // Add w x x' of the rows of a group, w = 1 / (variance + rough); the logarithm of the product of all (variance + rough).
-double add_group(const PointsModel& in, int64_t start, int64_t count, double rough, int size, int width, const Work& work) {
+double add_group(const PointsModel& in, int64_t start, int64_t count, double rough, int size, int width, const Work& work, double* sum) {
     double total = 0.0, variance[kChunk], weights[kChunk];
     for (int64_t k = 0; k < count; k += kChunk) {
         const int64_t some = count - k < kChunk ? count - k : kChunk;
@@ -144,7 +144,7 @@ double add_group(const PointsModel& in, int64_t start, int64_t count, double rou
             weights[i] = 1.0 / variance[i];
         }
         total += sum_of_logs(variance, some);
-        add_rows(work.rows + k * width, weights, some, size, width, work.sum);
+        add_rows(work.rows + k * width, weights, some, size, width, sum);
     }
     return total;
 }
@@ -153,11 +153,10 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* memory
     const int r = in.r, j = in.j, size = j + r + 1, width = padded(in), packed = r * (r + 1) / 2;
     const Work work(in, memory);
     Attention attention;
-    for (int s = 0; s < in.n_widths; ++s) {
-        for (int e = 0; e < packed; ++e) precision[s * n * packed + e] = 0.0;
-        for (int a = 0; a < r; ++a) shift[s * n * r + a] = 0.0;
-        offset[s * n] = 0.0;
-    }
+    // Local shapes of a group are swept out of all that comes after them in its sum, so groups add up there as they are.
+    const int64_t whole = int64_t(width) * width;
+    zero(work.sum, in.n_widths * whole);
+    for (int s = 0; s < in.n_widths; ++s) offset[s * n] = 0.0;
     for (int64_t g = in.group[object]; g < in.group[object + 1]; ++g) {
         const int64_t start = in.first[g], count = in.first[g + 1] - start, band = in.band[g];
         for (int64_t k = 0; k < count; ++k) work.at[k] = in.at[start + k];
@@ -165,18 +164,22 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* memory
         make_residual_rows(in, start, count, band, width, work);
         for (int s = 0; s < in.n_widths; ++s) {
             const double wide = in.widths[s];
-            zero(work.sum, int64_t(width) * width);
+            double* sum = work.sum + s * whole;
+            zero(sum, int64_t(j) * width);
             attention.spent(count * size * width);
-            double total = double(count) * kLog2Pi + add_group(in, start, count, wide * in.psi[band], size, width, work);
-            total += sweep(work.sum, j, size, width, wide);
-            double* entry = precision + s * n * packed;
-            for (int a = 0; a < r; ++a) {
-                const double* row = work.sum + (j + a) * width + j;
-                for (int c = a; c < r; ++c, ++entry) *entry += row[c];
-                shift[s * n * r + a] += row[r];
-            }
-            offset[s * n] += total + work.sum[(j + r) * width + j + r];
+            offset[s * n] += double(count) * kLog2Pi + add_group(in, start, count, wide * in.psi[band], size, width, work, sum);
+            offset[s * n] += sweep(sum, 0, j, size, width, wide);
         }
+    }
+    for (int s = 0; s < in.n_widths; ++s) {
+        const double* sum = work.sum + s * whole;
+        double* entry = precision + s * n * packed;
+        for (int a = 0; a < r; ++a) {
+            const double* row = sum + (j + a) * width + j;
+            for (int c = a; c < r; ++c, ++entry) *entry = row[c];
+            shift[s * n * r + a] = row[r];
+        }
+        offset[s * n] += sum[(j + r) * width + j + r];
     }
 }
 
@@ -204,9 +207,9 @@ void shifted(const PointsModel& in, int64_t object, const double* shifts, int n_
             attention.spent(count * (isfinite(in.period) ? int64_t(in.n_knots) * (width + 20) : int64_t(8 + size) * width + 90));
             if (in.unit > 0.0) compress(in.unit, count, work.at);
             make_residual_rows(in, start, count, band, width, work);
-            total += double(count) * kLog2Pi + add_group(in, start, count, in.psi[band], size, width, work);
+            total += double(count) * kLog2Pi + add_group(in, start, count, in.psi[band], size, width, work, work.sum);
         }
-        total += sweep(work.sum, r, size, width, 1.0);
+        total += sweep(work.sum, 0, r, size, width, 1.0);
         out[s] = -0.5 * (total + work.sum[r * width + r]);
         if (turn < even && out[s] > best) best = out[s];
     }
