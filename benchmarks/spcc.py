@@ -2,7 +2,7 @@
 
     python -m benchmarks.spcc measure random --draw 0            one draw of 1,103 training objects, 1,000 test objects
     python -m benchmarks.spcc measure random --draw 0 --redshift
-    python -m benchmarks.spcc measure random --n-train 300       of the learning curve; --only-badac leaves the peers out
+    python -m benchmarks.spcc measure random --n-train 300       of the learning curve; --only badac leaves the peers out
     python -m benchmarks.spcc measure spectroscopic              the challenge's biased training set
     python -m benchmarks.spcc new II --draw 0                    a class that training does not have: is it found?
     python -m benchmarks.spcc injected --draw 0                  anomalies put into curves: are they found, and where?
@@ -110,8 +110,9 @@ def calibration_error(proba: np.ndarray, right: np.ndarray) -> float:
 
 
 def measure(
-    split: str, draw: int, redshift: bool, n_train: int = N_TRAIN, only_badac: bool = False
+    split: str, draw: int, redshift: bool, n_train: int = N_TRAIN, only: str = "all"
 ) -> list[dict[str, Any]]:
+    """Classes told by the peers and by badac, or `only` by "badac" or the "peers"."""
     objects, label, spectroscopic = load(redshift)
     rng = np.random.default_rng(1000 + draw)
     if split == "random":
@@ -141,12 +142,14 @@ def measure(
     grid = bins_around_peak()
     copies = [objects[train], *(add_noise(objects[train], NOISE, rng) for _ in range(COPIES - 1))]
     seen, many = bins(concatenate(copies), grid), np.tile(label[train], COPIES)
-    for name, peer in ({} if only_badac else peers()).items():
+    for name, peer in ({} if only == "badac" else peers()).items():
         begin = time.process_time()
         peer.fit(seen, many)
         middle = time.process_time()
         proba = peer.predict_proba(bins(objects[test], grid))
         note(name, peer.classes_, proba, middle - begin, (time.process_time() - middle) / len(test))
+    if only == "peers":
+        return rows
     begin = time.process_time()
     model = BADACClassifier(random_state=0).fit(objects[train], label[train])
     middle = time.process_time()
@@ -496,7 +499,7 @@ def sweep(draws: int, minutes: float) -> None:
         if draw < 2:
             for count in LEARNING:
                 runs.append(
-                    (("random", draw, False, count), partial(measure, "random", draw, False, count, True))
+                    (("random", draw, False, count), partial(measure, "random", draw, False, count, "badac"))
                 )
             runs += [
                 ((f"new {name}", draw, False), partial(new_class, name, draw)) for name in ("Ia", "Ibc", "II")
@@ -582,7 +585,7 @@ def main() -> None:
     parser.add_argument("--objects", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--redshift", action="store_true")
-    parser.add_argument("--only-badac", action="store_true")
+    parser.add_argument("--only", choices=["all", "badac", "peers"], default="all")
     said = parser.parse_args()
     if said.what == "write":
         rows = json.loads(RESULTS.read_text())
@@ -611,7 +614,7 @@ def main() -> None:
     elif said.what == "injected":
         keep(injected(said.draw))
     else:
-        keep(measure(said.which, said.draw, said.redshift, said.n_train, said.only_badac))
+        keep(measure(said.which, said.draw, said.redshift, said.n_train, said.only))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def log_posterior(log_evidence: FloatArray, log_prior: FloatArray) -> FloatArray:
-    """Return (n, k): log P(class | object), normalised over the known classes (paper eq. 1).
+    """Return (n, k): log P(class | object), normalised over the known classes (paper eq. 1); priors (k,), or (n, k).
 
     An object that no class explains at all (every evidence -inf) gets the prior back: nothing was learned.
     """
@@ -30,7 +30,8 @@ def log_posterior(log_evidence: FloatArray, log_prior: FloatArray) -> FloatArray
         out = joint - best
         out = out - logsumexp_rows(out)[:, None]
     if hopeless.any():
-        out[hopeless] = log_prior - logsumexp_rows(log_prior[None])
+        prior = np.broadcast_to(log_prior, joint.shape)[hopeless]
+        out[hopeless] = prior - logsumexp_rows(prior)[:, None]
     return np.asarray(out)
 
 

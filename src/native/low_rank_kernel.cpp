@@ -10,28 +10,25 @@ namespace badac {
 namespace BADAC_LEVEL {
 namespace {
 
-int padded(int size) { return (size + L - 1) / L * L; }
+constexpr int kTogether = 4;  // points whose columns are added at a time: few points know of a column
 
 int64_t work_size(const LowRankModel& in) {
     const int64_t all = padded(in.j + in.r + in.q + 1), both = padded(in.r + 2 * in.q + 1), few = padded(in.j + in.r + 1), q = padded(in.q);
-    const int64_t gained = 2 * kTogether * all + all * all + 3 * both * both;
-    const int64_t filtered = 2 * kTogether * few + 2 * few * few + 2 * few * q + (kTogether + 1) * q;
+    const int64_t gained = kChunk * all + all * all + 3 * both * both + q + kWhole;
+    const int64_t filtered = kChunk * few + few * few + few * q + (kTogether + 2) * q;
     return gained > filtered ? gained : filtered;
 }
 
-void zero(double* to, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) to[i] = 0.0;
-}
+// Points from `begin` on, before `end` and at most kChunk, as rows of `width`.
+struct Gathered {
+    int64_t count;
+    double variance[kChunk], weights[kChunk];
 
-// Up to kTogether points from `begin` on, before `end`, as rows of `width` and the same weighed; those that are not there are 0. The sum
-// of the logarithms of their variances.
-double gather(const LowRankModel& in, const LowRankObject& object, int64_t begin, int64_t end, int q, int width, double* rows, double* weighed) {
-    double product = 1.0, each[kTogether];
-    for (int k = 0; k < kTogether; ++k) {
-        double* row = rows + k * width;
-        each[k] = 1.0;
-        if (begin + k < end) {
+    Gathered(const LowRankModel& in, const LowRankObject& object, int64_t begin, int64_t end, int q, int width, double* rows)
+        : count(end - begin < kChunk ? end - begin : kChunk) {
+        for (int64_t k = 0; k < count; ++k) {
             const int64_t point = object.order[begin + k], at = object.row * in.p + point;
+            double* row = rows + k * width;
             int c = 0;
             for (const double* from = in.local + at * in.j; c < in.j; ++c) row[c] = from[c];
             for (int a = 0; a < in.r; ++a, ++c) row[c] = in.shapes[at * in.r + a];
@@ -39,20 +36,11 @@ double gather(const LowRankModel& in, const LowRankObject& object, int64_t begin
             for (int a = 0; a < q; ++a, ++c) row[c] = columns[a];
             row[c++] = in.residual[at];
             for (; c < width; ++c) row[c] = 0.0;
-            each[k] = in.variance[at];
-        } else {
-            zero(row, width);
+            variance[k] = in.variance[at];
+            weights[k] = 1.0 / variance[k];
         }
-        product *= each[k];
-        const VecD w = broadcast<VecD>(1.0 / each[k]);
-        for (int c = 0; c < width; c += L) store(weighed + k * width + c, VecD(w * load<VecD>(row + c)));
     }
-    // One logarithm for all, unless the product is no number any more.
-    if (product > 1e-280 && product < 1e280) return log(product);
-    double total = 0.0;
-    for (double one : each) total += log(one);
-    return total;
-}
+};
 
 // The points of `object` from `begin` on that are of one band: where they end.
 int64_t end_of_band(const LowRankModel& in, const LowRankObject& object, int64_t begin) {
@@ -62,145 +50,161 @@ int64_t end_of_band(const LowRankModel& in, const LowRankObject& object, int64_t
     return end;
 }
 
-// The sum over the points of one band, of shapes, q columns and residual, with its local shapes swept out: at `sum + j * width + j`,
-// rows `width` apart. Log determinants of both, the 2 pi too.
-double sum_of_band(const LowRankModel& in, const LowRankObject& object, int64_t begin, int64_t end, int q, int width, double* rows, double* sum) {
+// Add the points of one band to a sum (size x size, rows `width` apart) of local shapes, shapes, q columns and residual, and sweep the
+// local shapes out: what comes after them adds up over the bands. Log determinants of both, the 2 pi too.
+double add_band(const LowRankModel& in, const LowRankObject& object, int64_t begin, int64_t end, int q, int width, double* rows, double* sum) {
     const int size = in.j + in.r + q + 1;
     double total = double(end - begin) * kLog2Pi;
-    zero(sum, int64_t(width) * width);
-    for (int64_t k = begin; k < end; k += kTogether) {
-        total += gather(in, object, k, end, q, width, rows, rows + kTogether * width);
-        add_rows(rows, rows + kTogether * width, size, width, sum);
+    zero(sum, int64_t(in.j) * width);
+    for (int64_t k = begin; k < end; k += kChunk) {
+        const Gathered points(in, object, k, end, q, width, rows);
+        total += sum_of_logs(points.variance, points.count);
+        add_rows(rows, points.weights, points.count, size, width, sum);
     }
-    return total + sweep(sum, in.j, size, width, 1.0);
+    return total + sweep(sum, 0, in.j, size, width, 1.0);
 }
 
 double offset(const LowRankModel& in, const LowRankObject& object, double* memory) {
-    const int size = in.r + 1, width = padded(size), all = padded(in.j + size);
-    double *rows = memory, *sum = rows + 2 * kTogether * all, *whole = sum + all * all, total = 0.0;
+    const int last = in.j + in.r, size = last + 1, width = padded(size);
+    double *rows = memory, *sum = rows + kChunk * width, total = 0.0;
     Attention attention;
-    zero(whole, int64_t(width) * width);
+    zero(sum, int64_t(width) * width);
     for (int64_t begin = 0, end; begin < object.count; begin = end) {
         end = end_of_band(in, object, begin);
-        attention.spent((end - begin + in.j) * all * all);
-        total += sum_of_band(in, object, begin, end, 0, all, rows, sum);
-        for (int a = 0; a < size; ++a)
-            for (int c = a; c < size; ++c) whole[a * width + c] += sum[(in.j + a) * all + in.j + c];
+        attention.spent((end - begin + in.j) * width * width);
+        total += add_band(in, object, begin, end, 0, width, rows, sum);
     }
-    total += sweep(whole, in.r, size, width, 1.0);
-    return total + whole[in.r * width + in.r];
+    total += sweep(sum, in.j, last, size, width, 1.0);
+    return total + sum[last * width + last];
 }
 
-// As `sweep`, with columns to the right whose products with each other are not there but for their squares (`squares`).
-void sweep_with(double* sum, int j, int size, int width, double* columns, int q, double* squares) {
-    for (int a = 0; a < j; ++a) {
-        const double *pivot = sum + a * width, *across = columns + int64_t(a) * q, inverse = 1.0 / (pivot[a] + 1.0);
-        for (int b = a + 1; b < size; ++b) {
-            const VecD factor = broadcast<VecD>(-pivot[b] * inverse);
-            double *row = sum + b * width, *to = columns + int64_t(b) * q;
-            for (int c = b / L * L; c < width; c += L) store(row + c, fma(factor, load<VecD>(pivot + c), load<VecD>(row + c)));
-            for (int c = 0; c < q; c += L) store(to + c, fma(factor, load<VecD>(across + c), load<VecD>(to + c)));
+// As `sweep`, with columns (size, q) to the right whose products with each other are not there but for their squares (`squares`).
+void sweep_with(double* sum, int first, int last, int size, int width, double* columns, int q, double* squares) {
+    double taken[kPivots * kTile];
+    for (int begin = first; begin < last; begin += kPivots) {
+        const Pivots pivots(sum, begin, last, width, 1.0);
+        double* across = columns + int64_t(begin) * q;
+        for (int k = 0; k < pivots.count; ++k) {
+            const double* pivot = sum + int64_t(begin + k) * width + begin;
+            for (int i = k + 1; i < pivots.count; ++i) {
+                const VecD factor = broadcast<VecD>(-pivot[i] * pivots.inverse[k]);
+                for (int c = 0; c < q; c += L) {
+                    double* to = across + int64_t(i) * q + c;
+                    store(to, fma(factor, load<VecD>(across + int64_t(k) * q + c), load<VecD>(to)));
+                }
+            }
         }
-        const VecD less = broadcast<VecD>(-inverse);
+        for (int a = begin + pivots.count; a < size; a += kTile) {
+            const int n = size - a < kTile ? size - a : kTile;
+            pivots.factors(sum, a, width, taken);
+            add_tile_of(n, taken, sum + int64_t(begin) * width, pivots.count, width, a / L * L, sum + int64_t(a) * width);
+            add_tile_of(n, taken, across, pivots.count, q, 0, columns + int64_t(a) * q);
+        }
         for (int c = 0; c < q; c += L) {
-            const VecD x = load<VecD>(across + c);
-            store(squares + c, fma(VecD(less * x), x, load<VecD>(squares + c)));
+            VecD square = load<VecD>(squares + c);
+            for (int k = 0; k < pivots.count; ++k) {
+                const VecD x = load<VecD>(across + int64_t(k) * q + c);
+                square = fma(VecD(broadcast<VecD>(-pivots.inverse[k]) * x), x, square);
+            }
+            store(squares + c, square);
         }
     }
 }
 
-// Products of kTogether rows, weighed, with the columns of the same points, and the weighed squares of those.
-void add_columns(const double* weighed, const double* weight, int size, int width, const double* columns, int q, double* sum, double* squares) {
+// Products of kTogether rows with the columns of the same points, weighed, and the weighed squares of those.
+void add_columns(const double* rows, const double* weights, int size, int width, const double* const* columns, int q, double* sum, double* squares) {
     const VecD none = broadcast<VecD>(0.0), least = broadcast<VecD>(5e-324);
     for (int c = 0; c < q; c += L) {
-        VecD x[kTogether], some = none, square = none;
+        VecD x[kTogether], some = none, square = load<VecD>(squares + c);
         for (int k = 0; k < kTogether; ++k) {
-            x[k] = load<VecD>(columns + int64_t(k) * q + c);
+            x[k] = load<VecD>(columns[k] + c);
             some = some + larger(x[k], VecD(none - x[k]));
         }
         // Smaller than the least number there is: nothing at these points. What is no number is not smaller.
         if (lanes_set(greater(least, some)) == (1u << L) - 1u) continue;
-        for (int k = 0; k < kTogether; ++k) square = fma(VecD(broadcast<VecD>(weight[k]) * x[k]), x[k], square);
-        store(squares + c, VecD(square + load<VecD>(squares + c)));
+        for (int k = 0; k < kTogether; ++k) {
+            const VecD weighed = broadcast<VecD>(weights[k]) * x[k];
+            square = fma(weighed, x[k], square);
+            x[k] = weighed;
+        }
+        store(squares + c, square);
         for (int a = 0; a < size; ++a) {
             VecD total = load<VecD>(sum + int64_t(a) * q + c);
-            for (int k = 0; k < kTogether; ++k) total = fma(broadcast<VecD>(weighed[k * width + a]), x[k], total);
+            for (int k = 0; k < kTogether; ++k) total = fma(broadcast<VecD>(rows[k * width + a]), x[k], total);
             store(sum + int64_t(a) * q + c, total);
         }
     }
 }
 
 void filtered(const LowRankModel& in, const LowRankObject& object, double* memory, double* signal, double* precision) {
-    const int j = in.j, size = in.r + 1, all = j + size, width = padded(all), q = padded(in.q);
-    double *rows = memory, *sum = rows + 2 * kTogether * width, *whole = sum + width * width, *part = whole + width * width;
-    double *across = part + int64_t(width) * q, *columns = across + int64_t(width) * q, *squares = columns + int64_t(kTogether) * q;
+    const int j = in.j, last = j + in.r, all = last + 1, width = padded(all), q = padded(in.q);
+    double *rows = memory, *sum = rows + kChunk * width, *across = sum + width * width, *columns = across + int64_t(width) * q;
+    double *squares = columns + int64_t(kTogether) * q, *none = squares + q;
     Attention attention;
-    zero(whole, int64_t(width) * width);
-    zero(across, int64_t(size) * q);
+    zero(sum, int64_t(width) * width);
+    zero(across, int64_t(all) * q);
     zero(squares, q);
     zero(columns, int64_t(kTogether) * q);
+    zero(none, q);
     for (int64_t begin = 0, end; begin < object.count; begin = end) {
         end = end_of_band(in, object, begin);
-        zero(sum, int64_t(width) * width);
-        zero(part, int64_t(all) * q);
-        for (int64_t k = begin; k < end; k += kTogether) {
-            double weight[kTogether];
-            attention.spent(int64_t(kTogether) * all * (width + q));
-            gather(in, object, k, end, 0, width, rows, rows + kTogether * width);
-            add_rows(rows, rows + kTogether * width, all, width, sum);
-            for (int i = 0; i < kTogether; ++i) {
-                double* to = columns + int64_t(i) * q;
-                weight[i] = 0.0;
-                if (k + i >= end) {
-                    zero(to, in.q);
-                    continue;
+        zero(sum, int64_t(j) * width);
+        zero(across, int64_t(j) * q);
+        for (int64_t k = begin; k < end; k += kChunk) {
+            const Gathered points(in, object, k, end, 0, width, rows);
+            attention.spent(points.count * all * (width + q));
+            add_rows(rows, points.weights, points.count, all, width, sum);
+            for (int64_t i = points.count; i % kTogether; ++i) zero(rows + i * width, width);
+            for (int64_t i = 0; i < points.count; i += kTogether) {
+                double weights[kTogether];
+                const double* of_point[kTogether];
+                for (int64_t t = 0; t < kTogether; ++t) {
+                    const bool there = i + t < points.count;
+                    weights[t] = there ? points.weights[i + t] : 0.0;
+                    of_point[t] = there ? in.columns + (object.place * in.p + object.order[k + i + t]) * in.q : none;
+                    if (!there || q == in.q) continue;
+                    double* to = columns + t * q;  // with the padding, which is 0
+                    for (int c = 0; c < in.q; ++c) to[c] = of_point[t][c];
+                    of_point[t] = to;
                 }
-                const int64_t point = object.order[k + i];
-                const double* from = in.columns + (object.place * in.p + point) * in.q;
-                weight[i] = 1.0 / in.variance[object.row * in.p + point];
-                for (int c = 0; c < in.q; ++c) to[c] = from[c];
+                add_columns(rows + i * width, weights, all, width, of_point, q, across, squares);
             }
-            add_columns(rows + kTogether * width, weight, all, width, columns, q, part, squares);
         }
         attention.spent(int64_t(j) * all * (width + q));
-        sweep_with(sum, j, all, width, part, q, squares);
-        for (int a = 0; a < size; ++a) {
-            for (int c = a; c < size; ++c) whole[a * width + c] += sum[(j + a) * width + j + c];
-            for (int c = 0; c < q; ++c) across[int64_t(a) * q + c] += part[int64_t(j + a) * q + c];
-        }
+        sweep_with(sum, 0, j, all, width, across, q, squares);
     }
-    sweep_with(whole, in.r, size, width, across, q, squares);
+    sweep_with(sum, j, last, all, width, across, q, squares);
     for (int c = 0; c < in.q; ++c) {
-        signal[c] = across[int64_t(in.r) * q + c];
+        signal[c] = across[int64_t(last) * q + c];
         precision[c] = squares[c];
     }
 }
 
 // The bands have the coefficients in common: shapes are swept out of the whole once, then columns of each size.
 void gain_in_common(const LowRankModel& in, const LowRankObject& object, const double* sizes, int64_t count, double* memory, double* out) {
-    const int r = in.r, j = in.j, q = in.q, size = r + q + 1, width = padded(size), all = padded(j + size), last = q * padded(q + 1) + q;
-    double *rows = memory, *sum = rows + 2 * kTogether * all, *whole = sum + int64_t(all) * all, *scaled = whole + int64_t(width) * width;
+    const int q = in.q, shapes = in.j + in.r, size = shapes + q + 1, width = padded(size), narrow = padded(q + 1), last = q * narrow + q;
+    double *rows = memory, *sum = rows + kChunk * width, *scaled = sum + int64_t(width) * width, *scale = scaled + int64_t(narrow) * narrow;
     Attention attention;
-    zero(whole, int64_t(width) * width);
+    zero(sum, int64_t(width) * width);
     for (int64_t begin = 0, end; begin < object.count; begin = end) {
         end = end_of_band(in, object, begin);
-        attention.spent((end - begin + j) * all * all);
-        sum_of_band(in, object, begin, end, q, all, rows, sum);
-        for (int a = 0; a < size; ++a)
-            for (int c = a; c < size; ++c) whole[int64_t(a) * width + c] += sum[int64_t(j + a) * all + j + c];
+        attention.spent((end - begin + in.j) * width * width);
+        add_band(in, object, begin, end, q, width, rows, sum);
     }
-    sweep(whole, r, size, width, 1.0);
-    const int narrow = padded(q + 1);
+    sweep(sum, in.j, shapes, size, width, 1.0);
+    zero(scale, narrow);
+    scale[q] = 1.0;
     for (int64_t s = 0; s < count; ++s) {
-        const double* own = sizes + s * q;
         attention.spent(int64_t(q) * q * narrow);
+        for (int a = 0; a < q; ++a) scale[a] = sizes[s * q + a];
         for (int a = 0; a <= q; ++a) {
-            const double of_row = a < q ? own[a] : 1.0;
-            const double* from = whole + int64_t(r + a) * width + r;
+            const double* from = sum + int64_t(shapes + a) * width + shapes;
             double* to = scaled + int64_t(a) * narrow;
-            for (int c = 0; c < narrow; ++c) to[c] = c < a || c > q ? 0.0 : of_row * (c < q ? own[c] : 1.0) * from[c];
+            for (int c = 0; c < a; ++c) to[c] = 0.0;
+            for (int c = a; c <= q; ++c) to[c] = scale[a] * scale[c] * from[c];
+            for (int c = q + 1; c < narrow; ++c) to[c] = 0.0;
         }
-        const double before = scaled[last], log_det = sweep(scaled, q, q + 1, narrow, 1.0);
+        const double before = scaled[last], log_det = sweep(scaled, 0, q, q + 1, narrow, 1.0);
         out[s] = 0.5 * (before - scaled[last] - log_det);
     }
 }
@@ -210,7 +214,7 @@ void gain_in_common(const LowRankModel& in, const LowRankObject& object, const d
 void gain_of_bands(const LowRankModel& in, const LowRankObject& object, const double* own, double common, double* memory, double* out) {
     const int r = in.r, j = in.j, q = in.q, part = r + q + 1, all = padded(j + part);
     const int size = r + q + 1, width = padded(size), both = q + size, wide = padded(both), few = padded(r + 1);
-    double *rows = memory, *sum = rows + 2 * kTogether * all, *band = sum + int64_t(all) * all, *whole = band + int64_t(wide) * wide;
+    double *rows = memory, *sum = rows + kChunk * all, *band = sum + int64_t(all) * all, *whole = band + int64_t(wide) * wide;
     double *plain = whole + int64_t(width) * width, log_det = 0.0;
     const double of_band = sqrt(1.0 - common), of_all = sqrt(common);
     Attention attention;
@@ -219,7 +223,8 @@ void gain_of_bands(const LowRankModel& in, const LowRankObject& object, const do
     for (int64_t begin = 0, end; begin < object.count; begin = end) {
         end = end_of_band(in, object, begin);
         attention.spent((end - begin + j) * all * all + int64_t(q) * wide * wide);
-        sum_of_band(in, object, begin, end, q, all, rows, sum);
+        zero(sum, int64_t(all) * all);
+        add_band(in, object, begin, end, q, all, rows, sum);
         for (int a = 0; a < part; ++a)
             for (int c = 0; c < a; ++c) sum[int64_t(j + a) * all + j + c] = sum[int64_t(j + c) * all + j + a];
         // Columns stand for the part of the band's own (first) and for the one in common (between shapes and residual).
@@ -236,11 +241,11 @@ void gain_of_bands(const LowRankModel& in, const LowRankObject& object, const do
         }
         for (int a = 0; a <= r; ++a)
             for (int c = a; c <= r; ++c) plain[a * few + c] += sum[int64_t(j + (a < r ? a : r + q)) * all + j + (c < r ? c : r + q)];
-        log_det += sweep(band, q, both, wide, 1.0);
+        log_det += sweep(band, 0, q, both, wide, 1.0);
         for (int a = 0; a < size; ++a)
             for (int c = a; c < size; ++c) whole[int64_t(a) * width + c] += band[int64_t(q + a) * wide + q + c];
     }
-    log_det += sweep(whole, r + q, size, width, 1.0) - sweep(plain, r, r + 1, few, 1.0);
+    log_det += sweep(whole, 0, r + q, size, width, 1.0) - sweep(plain, 0, r, r + 1, few, 1.0);
     *out = 0.5 * (plain[r * few + r] - whole[int64_t(r + q) * width + r + q] - log_det);
 }
 

@@ -13,6 +13,7 @@
 #include "low_rank.hpp"
 #include "points.hpp"
 #include "pointwise.hpp"
+#include "shape_rows.hpp"
 #include "trees.hpp"
 #include "widths.hpp"
 
@@ -52,12 +53,13 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 12;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 13;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_hypothesis(m);
     bind_improve(m);
     bind_latent(m);
     bind_mixture(m);
     bind_points(m);
+    bind_shape_rows(m);
     bind_low_rank(m);
     bind_pointwise(m);
     bind_trees(m);

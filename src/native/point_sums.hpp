@@ -10,53 +10,129 @@ namespace BADAC_LEVEL {
 namespace {
 
 constexpr int L = Simd<double>::lanes;
-constexpr int kTogether = 4;  // points added at a time, so that a sum is loaded and stored once for all of them
+constexpr int kTile = 4;    // rows of a sum that are in registers together, two vectors of each: eight chains of multiply-adds
+constexpr int kChunk = 32;  // points added at a time, so that a sum is loaded and stored once for all of them
+constexpr int kPivots = 8;  // rows that are swept out at a time, for the same reason
 constexpr double kLog2Pi = 1.83787706640934548356;
 
-// sum (width x width) += w x x' over kTogether rows x, from the vector that holds the diagonal to the right; rows that are not there
-// are 0. Two rows of the sum at a time: a vector of x is loaded once for both.
-inline void add_rows(const double* rows, const double* weighed, int size, int width, double* sum) {
-    int a = 0;
-    for (; a + 1 < size; a += 2) {
-        VecD upper[kTogether], lower[kTogether];
-        for (int k = 0; k < kTogether; ++k) {
-            upper[k] = broadcast<VecD>(weighed[k * width + a]);
-            lower[k] = broadcast<VecD>(weighed[k * width + a + 1]);
+// Rows are padded to whole vectors, and to whole tiles.
+constexpr int kWhole = L > kTile ? L : kTile;
+inline int padded(int size) { return (size + kWhole - 1) / kWhole * kWhole; }
+
+inline void zero(double* to, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) to[i] = 0.0;
+}
+
+// sum (R rows of `width`) += factors' rows from column c on, a multiple of the lanes; factors (count, kTile), rows (count, width).
+template <int R>
+BADAC_INLINE void add_tile(const double* factors, const double* rows, int64_t count, int width, int c, double* sum) {
+    for (; c + L < width; c += 2 * L) {
+        VecD left[R], right[R];
+        BADAC_UNROLL
+        for (int i = 0; i < R; ++i) {
+            left[i] = load<VecD>(sum + int64_t(i) * width + c);
+            right[i] = load<VecD>(sum + int64_t(i) * width + c + L);
         }
-        for (int c = a / L * L; c < width; c += L) {
-            VecD first = load<VecD>(sum + a * width + c), second = load<VecD>(sum + (a + 1) * width + c);
-            for (int k = 0; k < kTogether; ++k) {
-                const VecD x = load<VecD>(rows + k * width + c);
-                first = fma(upper[k], x, first);
-                second = fma(lower[k], x, second);
+        for (int64_t k = 0; k < count; ++k) {
+            const VecD x = load<VecD>(rows + k * width + c), y = load<VecD>(rows + k * width + c + L);
+            BADAC_UNROLL
+            for (int i = 0; i < R; ++i) {
+                const VecD factor = broadcast<VecD>(factors[k * kTile + i]);
+                left[i] = fma(factor, x, left[i]);
+                right[i] = fma(factor, y, right[i]);
             }
-            store(sum + a * width + c, first);
-            store(sum + (a + 1) * width + c, second);
+        }
+        BADAC_UNROLL
+        for (int i = 0; i < R; ++i) {
+            store(sum + int64_t(i) * width + c, left[i]);
+            store(sum + int64_t(i) * width + c + L, right[i]);
         }
     }
-    if (a == size) return;
-    VecD factor[kTogether];
-    for (int k = 0; k < kTogether; ++k) factor[k] = broadcast<VecD>(weighed[k * width + a]);
-    for (int c = a / L * L; c < width; c += L) {
-        VecD total = load<VecD>(sum + a * width + c);
-        for (int k = 0; k < kTogether; ++k) total = fma(factor[k], load<VecD>(rows + k * width + c), total);
-        store(sum + a * width + c, total);
+    if (c == width) return;
+    VecD last[R];
+    BADAC_UNROLL
+    for (int i = 0; i < R; ++i) last[i] = load<VecD>(sum + int64_t(i) * width + c);
+    for (int64_t k = 0; k < count; ++k) {
+        const VecD x = load<VecD>(rows + k * width + c);
+        BADAC_UNROLL
+        for (int i = 0; i < R; ++i) last[i] = fma(broadcast<VecD>(factors[k * kTile + i]), x, last[i]);
+    }
+    BADAC_UNROLL
+    for (int i = 0; i < R; ++i) store(sum + int64_t(i) * width + c, last[i]);
+}
+
+// The same for as many rows as there are, at most kTile.
+inline void add_tile_of(int n, const double* factors, const double* rows, int64_t count, int width, int c, double* sum) {
+    if (n >= 4) return add_tile<4>(factors, rows, count, width, c, sum);
+    if (n == 3) return add_tile<3>(factors, rows, count, width, c, sum);
+    if (n == 2) return add_tile<2>(factors, rows, count, width, c, sum);
+    add_tile<1>(factors, rows, count, width, c, sum);
+}
+
+// sum (size rows of `width`) += w x x' over at most kChunk rows x, from the vector that holds the diagonal to the right.
+inline void add_rows(const double* rows, const double* weights, int64_t count, int size, int width, double* sum) {
+    double factors[kChunk * kTile];
+    for (int a = 0; a < size; a += kTile) {
+        const int n = size - a < kTile ? size - a : kTile;
+        // Of all rows of the tile, though there may be fewer: they are padded, and so many are one vector.
+        for (int64_t k = 0; k < count; ++k)
+            for (int i = 0; i < kTile; ++i) factors[k * kTile + i] = weights[k] * rows[k * width + a + i];
+        add_tile_of(n, factors, rows, count, width, a / L * L, sum + int64_t(a) * width);
     }
 }
 
-// Sweep the first j rows out of the symmetric sum + I / wide (its upper triangle); the log determinant of I + wide times that part.
-inline double sweep(double* sum, int j, int size, int width, double wide) {
-    double log_det = 0.0;
-    for (int a = 0; a < j; ++a) {
-        double* pivot = sum + a * width;
-        const double value = pivot[a] + 1.0 / wide, inverse = 1.0 / value;
-        log_det += log(wide * value);
-        for (int b = a + 1; b < size; ++b) {
-            const double f = pivot[b] * inverse;
-            const VecD factor = broadcast<VecD>(-f);
-            double* row = sum + b * width;
-            for (int c = b / L * L; c < width; c += L) store(row + c, fma(factor, load<VecD>(pivot + c), load<VecD>(row + c)));
+// The sum of the logarithms of positive numbers: one logarithm for all, unless their product is no number any more.
+inline double sum_of_logs(const double* numbers, int64_t count) {
+    double product = 1.0, least = INFINITY;
+    for (int64_t k = 0; k < count; ++k) {
+        product *= numbers[k];
+        least = numbers[k] < least ? numbers[k] : least;
+    }
+    if (least > 0.0 && product > 1e-280 && product < 1e280) return log(product);
+    double total = 0.0;
+    for (int64_t k = 0; k < count; ++k) total += log(numbers[k]);
+    return total;
+}
+
+// At most kPivots rows that are swept out of a sum together: what is left of them, and what they take from the others.
+struct Pivots {
+    int first, count;
+    double value[kPivots], inverse[kPivots];
+
+    // Sweep rows from `begin` on, before `end`, out of each other; `added` to the diagonal.
+    Pivots(double* sum, int begin, int end, int width, double added) : first(begin), count(end - begin < kPivots ? end - begin : kPivots) {
+        for (int k = 0; k < count; ++k) {
+            const double* pivot = sum + int64_t(first + k) * width;
+            value[k] = pivot[first + k] + added;
+            inverse[k] = 1.0 / value[k];
+            for (int i = k + 1; i < count; ++i) {
+                const VecD factor = broadcast<VecD>(-pivot[first + i] * inverse[k]);
+                double* row = sum + int64_t(first + i) * width;
+                for (int c = (first + i) / L * L; c < width; c += L) store(row + c, fma(factor, load<VecD>(pivot + c), load<VecD>(row + c)));
+            }
         }
+    }
+
+    // Of each pivot, how much of it is taken from kTile rows of the sum, from a on; factors (count, kTile).
+    void factors(const double* sum, int a, int width, double* found) const {
+        for (int k = 0; k < count; ++k)
+            for (int i = 0; i < kTile; ++i) found[k * kTile + i] = -inverse[k] * sum[int64_t(first + k) * width + a + i];
+    }
+};
+
+// Sweep rows from `first` on, before `last`, out of those after them in the symmetric sum + I / wide (its upper triangle); the log
+// determinant of I + wide times that part.
+inline double sweep(double* sum, int first, int last, int size, int width, double wide) {
+    double log_det = 0.0, taken[kPivots * kTile];
+    for (int begin = first; begin < last; begin += kPivots) {
+        Pivots pivots(sum, begin, last, width, 1.0 / wide);
+        for (int a = begin + pivots.count; a < size; a += kTile) {
+            const int n = size - a < kTile ? size - a : kTile;
+            pivots.factors(sum, a, width, taken);
+            add_tile_of(n, taken, sum + int64_t(begin) * width, pivots.count, width, a / L * L, sum + int64_t(a) * width);
+        }
+        for (int k = 0; k < pivots.count; ++k) pivots.value[k] *= wide;
+        log_det += sum_of_logs(pivots.value, pivots.count);
     }
     return log_det;
 }

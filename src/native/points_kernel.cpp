@@ -13,24 +13,21 @@ namespace {
 
 constexpr double kHopeless = 20.0;  // nats: such a shift has no weight among the others
 
-int padded(const PointsModel& in) { return (in.j + in.r + 1 + L - 1) / L * L; }
-
-int64_t whole_rows(const PointsModel& in) { return (in.longest + kTogether - 1) / kTogether * kTogether; }
+int padded(const PointsModel& in) { return padded(in.j + in.r + 1); }
 
 int64_t work_size(const PointsModel& in) {
     const int64_t width = padded(in), knots = (in.n_knots + L - 1) / L * L, points = (in.longest + L - 1) / L * L;
-    return width * width + kTogether * width + whole_rows(in) * width + knots + 5 * points;
+    return in.n_widths * width * width + in.longest * width + knots + 5 * points;
 }
 
 // What one thread works with.
 struct Work {
-    double *sum, *weighed, *near, *rows, *at, *before, *after, *exp_before, *exp_after;
+    double *sum, *near, *rows, *at, *before, *after, *exp_before, *exp_after;
     Work(const PointsModel& in, double* memory) {
         const int64_t width = padded(in), points = (in.longest + L - 1) / L * L;
         sum = memory;
-        weighed = sum + width * width;
-        rows = weighed + kTogether * width;
-        near = rows + whole_rows(in) * width;
+        rows = sum + in.n_widths * width * width;
+        near = rows + in.longest * width;
         at = near + (in.n_knots + L - 1) / L * L;
         before = at + points;
         after = before + points;
@@ -106,10 +103,10 @@ void make_rows(const PointsModel& in, int64_t count, int64_t band, int width, co
             work.at[k] = double(i);
         }
         for (int64_t k = count; k % L; ++k) work.before[k] = work.after[k] = 0.0;
-        const VecD zero = broadcast<VecD>(0.0);
+        const VecD none = broadcast<VecD>(0.0);
         for (int64_t k = 0; k < count; k += L) {
-            store(work.exp_before + k, exp_negative(VecD(zero - load<VecD>(work.before + k))));
-            store(work.exp_after + k, exp_negative(VecD(zero - load<VecD>(work.after + k))));
+            store(work.exp_before + k, exp_negative(VecD(none - load<VecD>(work.before + k))));
+            store(work.exp_after + k, exp_negative(VecD(none - load<VecD>(work.after + k))));
         }
         const double* constant = in.coefficients + band * (1 + n) * width;
         for (int64_t k = 0; k < count; ++k) {
@@ -130,33 +127,24 @@ void make_rows(const PointsModel& in, int64_t count, int64_t band, int width, co
     }
 }
 
-// The same with residuals in place of the mean, and rows of zeros up to a whole number of them together.
+// The same with residuals in place of the mean.
 void make_residual_rows(const PointsModel& in, int64_t start, int64_t count, int64_t band, int width, const Work& work) {
     const int last = in.j + in.r;
     make_rows(in, count, band, width, work);
     for (int64_t k = 0; k < count; ++k) work.rows[k * width + last] = in.values[start + k] - work.rows[k * width + last];
-    const int64_t whole = (count + kTogether - 1) / kTogether * kTogether;
-    for (int64_t i = count * width; i < whole * width; ++i) work.rows[i] = 0.0;
 }
 
 // Add w x x' of the rows of a group, w = 1 / (variance + rough); the logarithm of the product of all (variance + rough).
-double add_group(const PointsModel& in, int64_t start, int64_t count, double rough, int size, int width, const Work& work) {
-    double total = 0.0;
-    for (int64_t k = 0; k < count; k += kTogether) {
-        double product = 1.0, each[kTogether];
-        for (int i = 0; i < kTogether; ++i) {
-            each[i] = k + i < count ? in.variance[start + k + i] + rough : 1.0;
-            product *= each[i];
-            const VecD w = broadcast<VecD>(1.0 / each[i]);
-            for (int c = 0; c < width; c += L)
-                store(work.weighed + i * width + c, VecD(w * load<VecD>(work.rows + (k + i) * width + c)));
+double add_group(const PointsModel& in, int64_t start, int64_t count, double rough, int size, int width, const Work& work, double* sum) {
+    double total = 0.0, variance[kChunk], weights[kChunk];
+    for (int64_t k = 0; k < count; k += kChunk) {
+        const int64_t some = count - k < kChunk ? count - k : kChunk;
+        for (int64_t i = 0; i < some; ++i) {
+            variance[i] = in.variance[start + k + i] + rough;
+            weights[i] = 1.0 / variance[i];
         }
-        // One logarithm for all, unless the product is no number any more.
-        if (product > 1e-280 && product < 1e280)
-            total += log(product);
-        else
-            for (double one : each) total += log(one);
-        add_rows(work.rows + k * width, work.weighed, size, width, work.sum);
+        total += sum_of_logs(variance, some);
+        add_rows(work.rows + k * width, weights, some, size, width, sum);
     }
     return total;
 }
@@ -165,11 +153,10 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* memory
     const int r = in.r, j = in.j, size = j + r + 1, width = padded(in), packed = r * (r + 1) / 2;
     const Work work(in, memory);
     Attention attention;
-    for (int s = 0; s < in.n_widths; ++s) {
-        for (int e = 0; e < packed; ++e) precision[s * n * packed + e] = 0.0;
-        for (int a = 0; a < r; ++a) shift[s * n * r + a] = 0.0;
-        offset[s * n] = 0.0;
-    }
+    // Local shapes of a group are swept out of all that comes after them in its sum, so groups add up there as they are.
+    const int64_t whole = int64_t(width) * width;
+    zero(work.sum, in.n_widths * whole);
+    for (int s = 0; s < in.n_widths; ++s) offset[s * n] = 0.0;
     for (int64_t g = in.group[object]; g < in.group[object + 1]; ++g) {
         const int64_t start = in.first[g], count = in.first[g + 1] - start, band = in.band[g];
         for (int64_t k = 0; k < count; ++k) work.at[k] = in.at[start + k];
@@ -177,18 +164,22 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* memory
         make_residual_rows(in, start, count, band, width, work);
         for (int s = 0; s < in.n_widths; ++s) {
             const double wide = in.widths[s];
-            for (int i = 0; i < width * width; ++i) work.sum[i] = 0.0;
+            double* sum = work.sum + s * whole;
+            zero(sum, int64_t(j) * width);
             attention.spent(count * size * width);
-            double total = double(count) * kLog2Pi + add_group(in, start, count, wide * in.psi[band], size, width, work);
-            total += sweep(work.sum, j, size, width, wide);
-            double* entry = precision + s * n * packed;
-            for (int a = 0; a < r; ++a) {
-                const double* row = work.sum + (j + a) * width + j;
-                for (int c = a; c < r; ++c, ++entry) *entry += row[c];
-                shift[s * n * r + a] += row[r];
-            }
-            offset[s * n] += total + work.sum[(j + r) * width + j + r];
+            offset[s * n] += double(count) * kLog2Pi + add_group(in, start, count, wide * in.psi[band], size, width, work, sum);
+            offset[s * n] += sweep(sum, 0, j, size, width, wide);
         }
+    }
+    for (int s = 0; s < in.n_widths; ++s) {
+        const double* sum = work.sum + s * whole;
+        double* entry = precision + s * n * packed;
+        for (int a = 0; a < r; ++a) {
+            const double* row = sum + (j + a) * width + j;
+            for (int c = a; c < r; ++c, ++entry) *entry = row[c];
+            shift[s * n * r + a] = row[r];
+        }
+        offset[s * n] += sum[(j + r) * width + j + r];
     }
 }
 
@@ -209,16 +200,16 @@ void shifted(const PointsModel& in, int64_t object, const double* shifts, int n_
             }
         }
         double total = 0.0;
-        for (int i = 0; i < width * width; ++i) work.sum[i] = 0.0;
+        zero(work.sum, int64_t(width) * width);
         for (int64_t g = in.group[object]; g < in.group[object + 1]; ++g) {
             const int64_t start = in.first[g], count = in.first[g + 1] - start, band = in.band[g];
             for (int64_t k = 0; k < count; ++k) work.at[k] = in.at[start + k] - shifts[s];
             attention.spent(count * (isfinite(in.period) ? int64_t(in.n_knots) * (width + 20) : int64_t(8 + size) * width + 90));
             if (in.unit > 0.0) compress(in.unit, count, work.at);
             make_residual_rows(in, start, count, band, width, work);
-            total += double(count) * kLog2Pi + add_group(in, start, count, in.psi[band], size, width, work);
+            total += double(count) * kLog2Pi + add_group(in, start, count, in.psi[band], size, width, work, work.sum);
         }
-        total += sweep(work.sum, r, size, width, 1.0);
+        total += sweep(work.sum, 0, r, size, width, 1.0);
         out[s] = -0.5 * (total + work.sum[r * width + r]);
         if (turn < even && out[s] > best) best = out[s];
     }
@@ -244,7 +235,7 @@ void rows_of(const PointsModel& in, int64_t start, int64_t count, int64_t band, 
     }
 }
 
-const PointsKernels kernels = {L, work_size, likelihood, shifted, rows_of};
+const PointsKernels kernels = {kWhole, work_size, likelihood, shifted, rows_of};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

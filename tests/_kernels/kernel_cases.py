@@ -342,6 +342,17 @@ def _curve_rows(n: int, m: int, r: int, j: int, period: float) -> Arguments:
     return {"at": rng.uniform(-0.5, 1.5, n), "band": band, "curves": curves}
 
 
+def _cosines(n: int, count: int, farthest: float) -> Arguments:
+    return {"angle": np.random.default_rng(n).uniform(-0.5, farthest, n), "count": count}
+
+
+def _bumps_at_points(n: int, p: int, widest: float) -> Arguments:
+    """Some points are nowhere near any bump, unless the widest is very wide."""
+    rng = np.random.default_rng([n, p])
+    where, places = rng.uniform(-1.0, 2.0, n), np.linspace(0.0, 1.0, p)
+    return {"where": where, "places": places, "widths": rng.uniform(0.01, widest, p), "farthest": 4.6}
+
+
 def _low_rank(n: int, p: int, r: int, j: int) -> Arguments:
     """Objects of 0 to p points, in three bands in any order, the padding full of what no one may read."""
     rng = np.random.default_rng([n, p, r, j])
@@ -494,6 +505,22 @@ TABLE: dict[str, Row] = {
         (4_000_000, 250, 40, 30, 0.7),
         1e-9,
         1e-9,
+    ),
+    "cosine_rows": Row(
+        _cosines,
+        [(1, 1, 1.0), (3, 2, 3.0), (40, 34, 3.5), (9, 12, 3.0)],
+        (200_000, 34, 3.0),
+        (20_000_000, 1, 1e12),  # angles that take long, and little memory for the result
+        1e-12,
+        1e-12,
+    ),
+    "bump_rows": Row(
+        _bumps_at_points,
+        [(1, 1, 0.2), (3, 2, 0.2), (40, 72, 0.2), (9, 0, 0.2)],
+        (90_000, 72, 0.2),
+        (5_000_000, 30, 100.0),
+        1e-13,
+        1e-13,
     ),
     "low_rank_offset": Row(
         _low_rank,

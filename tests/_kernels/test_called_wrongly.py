@@ -188,6 +188,17 @@ def curve_rows(**changed: Any) -> None:
     core.curve_rows(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+def cosine_rows(**changed: Any) -> None:
+    given: dict[str, Any] = {"out": np.empty((3, 2)), "angle": np.arange(3.0), "count": 2}
+    core.cosine_rows(**{**given, "n_threads": 1, **changed})
+
+
+def bump_rows(**changed: Any) -> None:
+    given: dict[str, Any] = {"out": np.empty((3, 2)), "where": np.arange(3.0), "farthest": 4.0}
+    given |= {"places": np.arange(2.0), "widths": np.ones(2)}
+    core.bump_rows(**{**given, "n_threads": 1, **changed})
+
+
 def low_rank(name: str, n: int = 2, p: int = 3, q: int = 2, **changed: Any) -> None:
     given: dict[str, Any] = {
         "residual": np.ones((n, p)),
@@ -274,6 +285,8 @@ CALLS: dict[str, Call] = {
     "shifted_evidence": shifted,
     "grouped_points": grouped,
     "curve_rows": curve_rows,
+    "cosine_rows": cosine_rows,
+    "bump_rows": bump_rows,
     **{
         n: lambda n=n, **c: low_rank(n, **c)
         for n in ("low_rank_offset", "low_rank_filtered", "low_rank_gain")
@@ -397,6 +410,18 @@ def test_columns_that_do_not_fit(changed: dict[str, Any]) -> None:
 def test_groups_that_do_not_fit(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="fit|at least"):
         grouped(**changed)
+
+
+@pytest.mark.parametrize("count", [-(2**62), -1, 0, 1, 3, 2**62])
+def test_cosines_that_do_not_fit(count: int) -> None:
+    with pytest.raises(ValueError, match="fit|at least"):
+        cosine_rows(count=count)
+
+
+@pytest.mark.parametrize("name", ["where", "places", "widths"])
+def test_bumps_that_do_not_fit(name: str) -> None:
+    with pytest.raises(ValueError, match="fit"):
+        bump_rows(**{name: np.ones(5)})
 
 
 @pytest.mark.parametrize("band", [-1, 1, 2**62])

@@ -213,3 +213,29 @@ def test_periods_of_new_objects_come_from_their_own_table(tmp_path):
     assert (ranking["class"] == truth.loc[ranking.index, "class"]).mean() >= 0.9
     done = run("explain", tmp_path / "out", "--rank", "1", "--objects", new_stars, "-j", "1")
     assert done.exit_code == 0, done.output
+
+
+def test_labels_that_cannot_be_read_are_named_by_their_own_file(
+    tmp_path: Path, files: dict[str, Path]
+) -> None:
+    table = tmp_path / "kinds.csv"
+    pd.read_csv(files["objects"])[["object_id", "ra", "host_photoz"]].to_csv(table, index=False)
+    done = run("fit", files["train"], "--labels", table, *QUICK, "-o", tmp_path / "m.badac")
+    assert done.exit_code != 0
+    assert "kinds.csv: the table of labels needs a column" in said(done)
+
+
+def test_what_to_do_next_names_the_table_of_the_objects_only_where_it_counts(
+    tmp_path: Path, files: dict[str, Path]
+) -> None:
+    quick = [word for word in QUICK if word != "-q"]
+    for extra, expected in (
+        ([], False),
+        (["--columns", "host_photoz", "--objects", files["new_objects"]], True),
+    ):
+        folder = tmp_path / f"out{len(extra)}"
+        done = run(
+            "rank", files["train"], files["new"], "--labels", files["objects"], *extra, *quick, "-o", folder
+        )
+        assert done.exit_code == 0, done.output
+        assert ("--objects" in said(done).split("Next: badac explain")[1]) is expected

@@ -146,6 +146,13 @@ def test_labels_from_a_second_table(long: Any, tmp_path: Path) -> None:
         from_table(long, labels=labels[["id"]])
 
 
+def test_in_a_table_of_two_columns_what_is_not_the_object_is_the_label(long: Any) -> None:
+    labels = pandas.DataFrame({"id": [1, 3], "classBroker": ["x", "y"]})
+    assert from_table(long, labels=labels).label.tolist() == ["x"]
+    with pytest.raises(ValueError, match="there is none for the label.*Columns: id, classBroker, spare"):
+        from_table(long, labels=labels.assign(spare=0))
+
+
 def test_form_is_told_or_given(long: Any) -> None:
     one_each = long.drop_duplicates("id").assign(g=1.0, g_err=0.1)
     assert from_table(one_each).features == ("flux", "g")

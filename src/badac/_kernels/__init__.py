@@ -23,6 +23,7 @@ from badac._kernels import mixture as _mixture
 from badac._kernels import pairs as _pairs
 from badac._kernels import points as _points
 from badac._kernels import pointwise as _pointwise
+from badac._kernels import shape_rows as _shape_rows
 from badac._kernels import trees as _trees
 from badac._kernels import widths as _widths
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
@@ -38,6 +39,8 @@ __all__ = [
     "backend",
     "bump_average",
     "bump_ratios",
+    "bump_rows",
+    "cosine_rows",
     "curve_rows",
     "grouped_points",
     "grow_trees",
@@ -129,6 +132,8 @@ grouped_points = _dispatched(_points.grouped_points)
 points_likelihood = _dispatched(_points.points_likelihood)
 shifted_evidence = _dispatched(_points.shifted_evidence)
 curve_rows = _dispatched(_low_rank.curve_rows)
+cosine_rows = _dispatched(_shape_rows.cosine_rows)
+bump_rows = _dispatched(_shape_rows.bump_rows)
 low_rank_offset = _dispatched(_low_rank.low_rank_offset)
 low_rank_filtered = _dispatched(_low_rank.low_rank_filtered)
 low_rank_gain = _dispatched(_low_rank.low_rank_gain)

@@ -212,6 +212,16 @@ def curve_rows(
     n_threads: int,
     level: str,
 ) -> None: ...
+def cosine_rows(out: FloatArray, angle: FloatArray, *, count: int, n_threads: int) -> None: ...
+def bump_rows(
+    out: FloatArray,
+    where: FloatArray,
+    places: FloatArray,
+    widths: FloatArray,
+    *,
+    farthest: float,
+    n_threads: int,
+) -> None: ...
 
 low_rank_most_columns: int
 

@@ -25,6 +25,7 @@ from badac._kernels import (
     pairs,
     points,
     pointwise,
+    shape_rows,
     trees,
     widths,
 )
@@ -224,6 +225,22 @@ class GrowTrees(Protocol):
     def __call__(self, growth: Growth, *, n_threads: int = 1) -> Nodes: ...
 
 
+class CosineRows(Protocol):
+    def __call__(self, angle: FloatArray, count: int, *, n_threads: int = 1) -> FloatArray: ...
+
+
+class BumpRows(Protocol):
+    def __call__(
+        self,
+        where: FloatArray,
+        places: FloatArray,
+        widths: FloatArray,
+        farthest: float,
+        *,
+        n_threads: int = 1,
+    ) -> FloatArray: ...
+
+
 class WalkTrees(Protocol):
     def __call__(
         self, seen: SingleArray, nodes: Nodes, asked: BoolArray | None, *, n_threads: int = 1
@@ -257,6 +274,8 @@ class Backend:
     points_likelihood: PointsLikelihood = points.points_likelihood
     shifted_evidence: ShiftedEvidence = points.shifted_evidence
     curve_rows: CurveRows = low_rank.curve_rows
+    cosine_rows: CosineRows = shape_rows.cosine_rows
+    bump_rows: BumpRows = shape_rows.bump_rows
     low_rank_offset: LowRankOffset = low_rank.low_rank_offset
     low_rank_filtered: LowRankFiltered = low_rank.low_rank_filtered
     low_rank_gain: LowRankGain = low_rank.low_rank_gain

@@ -1,8 +1,9 @@
-"""The compiled kernels of Gaussians of low rank plus diagonal at points of an object's own.
+"""The compiled kernels of Gaussians of low rank plus diagonal at points of an object's own, and of what is added to them.
 
 Twin: the function of the same name in `NUMPY`, which is also called where the core's own bounds end: curves with more
 than 48 shapes or 32 local ones, knots above 256, more than 2048 columns that are integrated out.
-Tolerance: 1e-9 of the sum of the sizes of the terms; 1e-8 for columns.
+Tolerance: 1e-9 of the sum of the sizes of the terms; 1e-8 for columns. Cosines and bumps: to the
+last bits.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TypedDict
 import numpy as np
 
 from badac._kernels import _core
-from badac._kernels.arguments import FloatArray, IntArray
+from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 from badac._kernels.backends import NUMPY
 from badac._kernels.compiled_latent import how
 from badac._kernels.low_rank import Columns, LowRankPoints
@@ -69,6 +70,29 @@ def curve_rows(at: FloatArray, band: IntArray, curves: Curves, *, n_threads: int
         length=curves.length,
         period=curves.period,
         **how(n_threads),
+    )
+    return out
+
+
+def cosine_rows(angle: FloatArray, count: int, *, n_threads: int = 1) -> FloatArray:
+    checked_threads(n_threads)
+    out = np.empty((len(angle), count))
+    _core.cosine_rows(out=out, angle=_whole(angle), count=count, n_threads=n_threads)
+    return out
+
+
+def bump_rows(
+    where: FloatArray, places: FloatArray, widths: FloatArray, farthest: float, *, n_threads: int = 1
+) -> FloatArray:
+    checked_threads(n_threads)
+    out = np.empty((len(where), len(places)))
+    _core.bump_rows(
+        out=out,
+        where=_whole(where),
+        places=_whole(places),
+        widths=_whole(widths),
+        farthest=farthest,
+        n_threads=n_threads,
     )
     return out
 

@@ -161,8 +161,11 @@ class AtPoints:
         return weigh
 
     def _shapes(self, block: Block, added: ShapeOnClass) -> ShapesAtPoints:
-        shapes = added.at(self.scaled(block.at)) * block.seen[:, :, None]
-        return ShapesAtPoints(shapes, np.abs(shapes).max(axis=1) > _LEAST_SEEN)
+        shapes = added.at(self.scaled(block.at))
+        if not block.full:
+            shapes = shapes * block.seen[:, :, None]
+        largest = np.maximum(shapes.max(axis=1), -shapes.min(axis=1))
+        return ShapesAtPoints(shapes, largest > _LEAST_SEEN)
 
     def process_on_class(self, added: ProcessOnClass) -> Weigh:
         def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:

@@ -72,7 +72,7 @@ class CurvesAtPoints:
         fits = (within_range(x) & (block.variance > 0)) | ~block.seen
         inside = np.where(fits & block.seen, x, 0.0)
         alternatives = tuple(
-            (features * block.seen[..., None], power)
+            (features if block.full else features * block.seen[..., None], power)
             for one in known
             for features, power in one.features_at(inside)
         )

@@ -25,6 +25,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels import bump_rows, cosine_rows
 from badac._kernels.eigen import eigh
 from badac.anomalies.model import FloatArray
 from badac.data.measurements import Measurements
@@ -101,21 +102,6 @@ def cosines(where: FloatArray, count: int) -> FloatArray:
     return np.asarray(waves)
 
 
-def _waves(angle: FloatArray, count: int) -> FloatArray:
-    """Return (..., count): a constant 1 and cosines of 1, 2, ... times the angle (...), of unit mean square.
-
-    From two of them to the next, ``cos (k + 1) a = 2 cos a cos k a - cos (k - 1) a``: quicker than a cosine, and right to
-    some hundred roundings for the few dozen that there are.
-    """
-    waves = np.empty((*angle.shape, count))
-    waves[..., 0] = 1.0
-    before, last, twice = np.ones_like(angle), np.cos(angle), 2.0 * np.cos(angle)
-    for number in range(1, count):
-        waves[..., number] = np.sqrt(2.0) * last
-        before, last = last, twice * last - before
-    return waves
-
-
 def bump_grid(where: FloatArray, step: float, widest: float) -> tuple[FloatArray, FloatArray]:
     """Return (p,) places and (p,) widths: from a point's own width to the widest, by factors of 2.5.
 
@@ -142,13 +128,8 @@ def bump_grid(where: FloatArray, step: float, widest: float) -> tuple[FloatArray
 
 def bumps(where: FloatArray, places: FloatArray, widths: FloatArray) -> FloatArray:
     """Return (..., m, p): every bump of the grid at points (..., m); what is below 1 % of the height is cut off."""
-    shapes = np.zeros((*where.shape, places.size))
-    # Few points are near a bump: an exponential at each of them, and not at all.
-    for shape, place, width in zip(np.moveaxis(shapes, -1, 0), places, widths, strict=True):
-        square = ((where - place) / width) ** 2
-        near = square <= -np.log(_BUMP_ENDS)
-        shape[near] = np.exp(-square[near])
-    return shapes
+    shapes = bump_rows(where.ravel(), places, widths, -float(np.log(_BUMP_ENDS)))
+    return shapes.reshape(*where.shape, places.size)
 
 
 # Eigenvectors are kept until a thousandth of the variance is left: less than any object's noise would show.
@@ -213,7 +194,8 @@ class SmoothCurves:
             wave = np.pi * np.arange(most + 1) * length * share
             # Its spectral density over the length of the interval (Solin & Sarkka 2020): the variance is 1 at every point.
             power = np.sqrt(2.0 * np.pi) * length * share * np.exp(-0.5 * wave**2)
-            yield _waves(np.pi * share * (margin + x), most + 1), power
+            angle = np.pi * share * (margin + x)
+            yield cosine_rows(angle.ravel(), most + 1).reshape(*x.shape, most + 1), power
 
     def products_on_grid(self, where: FloatArray) -> tuple[FloatArray, IntArray, IntArray]:
         # 2 cos a cos b = cos (a + b) + cos (a - b), and sqrt(2) cos b with the constant, whose mean square is one, too.

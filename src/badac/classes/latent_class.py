@@ -12,7 +12,7 @@ from badac.classes.irregular import IrregularPopulation
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian
-from badac.latent.class_summary import ClassSummary, reconstruct
+from badac.latent.class_summary import ClassSummary, reconstruct, reconstructed_values
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.noise.model import Noise
@@ -61,6 +61,11 @@ class LatentClass:
         assert self.density is not None, "fit first"
         found = reconstruct(in_units(objects, self.unit), self.factor, self.density)
         return in_units(found, 1.0 / self.unit)
+
+    def reconstructed_values(self, objects: Measurements) -> FloatArray:
+        """Return the values (n, m) of `reconstruct`, for whoever needs no sigma of them."""
+        assert self.density is not None, "fit first"
+        return reconstructed_values(in_units(objects, self.unit), self.factor, self.density) * self.unit
 
     def in_their_units(self, evidence: FloatArray, objects: Measurements) -> FloatArray:
         """Return log evidence (n,) in the class's unit as that of the objects in theirs."""

@@ -192,7 +192,9 @@ def rank(
             warn(line)
         if not as_json:
             inform(f"Ranking: {output / f'ranking.{form.suffix}'}\nReport: {output / 'report.html'}")
-            beside = table.objects or table.labels
+            # Labels are of no use to new objects, unless their columns or periods stand there too.
+            asked = layout.beside or layout.preparation.get("period") or layout.preparation.get("fold")
+            beside = table.objects or (table.labels if asked else "")
             inform(f"Next: badac explain {output} --rank 1{f' --objects {beside}' if beside else ''}")
 
 

@@ -144,10 +144,32 @@ def _with_table(catalogue: Catalogue, labels: Any, of_label: str | None, of_obje
     if not hasattr(other, "columns"):
         other = read_frame(other, text=[of_object] if of_object else [])
     names = checked_names(other)
+    of_object, of_label = columns_of_labels(names, of_label, of_object)
+    known = np.asarray(other[of_label].notna())
+    carried = {
+        name: names_of(other[name])[known]
+        for name in names
+        if name not in (of_object, of_label) and name not in vector_columns(other)
+    }
+    return catalogue.with_labels(
+        names_of(other[of_object])[known], np.asarray(other[of_label])[known], carried
+    )
+
+
+def columns_of_labels(
+    names: Sequence[str], of_label: str | None = None, of_object: str | None = None
+) -> tuple[str, str]:
+    """Return which columns of a table of labels hold the object and the label, as they are named by hand or usually.
+
+    >>> columns_of_labels(["oid", "classALeRCE"])  # in a table of two, what is not the object is the label
+    ('oid', 'classALeRCE')
+    """
     wanted = {
         "object": of_object if of_object in names else find(names, "object"),
         "label": of_label or find(names, "label"),
     }
+    if wanted["label"] is None and len(names) == 2 and wanted["object"] in names:
+        (wanted["label"],) = (name for name in names if name != wanted["object"])
     absent = [role for role, name in wanted.items() if name not in names]
     if absent:
         raise ValueError(
@@ -156,15 +178,7 @@ def _with_table(catalogue: Catalogue, labels: Any, of_label: str | None, of_obje
             f"({', '.join('--label NAME' if role == 'label' else '--column object=NAME' for role in absent)}). "
             f"Columns: {some(names)}."
         )
-    known = np.asarray(other[wanted["label"]].notna())
-    carried = {
-        name: names_of(other[name])[known]
-        for name in names
-        if name not in wanted.values() and name not in vector_columns(other)
-    }
-    return catalogue.with_labels(
-        names_of(other[wanted["object"]])[known], np.asarray(other[wanted["label"]])[known], carried
-    )
+    return str(wanted["object"]), str(wanted["label"])
 
 
 def looks_long(frame: Any, columns: Mapping[str, str | None] | None = None) -> bool:

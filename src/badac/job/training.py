@@ -21,7 +21,7 @@ from badac.data.columns import SYNONYMS, find
 from badac.data.files import read_frame
 from badac.data.nested import naming_records
 from badac.data.objects_table import with_objects
-from badac.data.reading import looks_long
+from badac.data.reading import columns_of_labels, looks_long
 from badac.data.vectors import vector_columns
 from badac.job.batches import about_file
 from badac.job.table_options import TableOptions, chosen_columns
@@ -136,6 +136,9 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
     _check_features(said.get("features", ()), names, options)
     if options.labels:
         others = read_frame(options.labels, text=named)
+        with about_file(Path(options.labels).name):
+            names_of_others = [str(name) for name in others.columns]
+            of_label = columns_of_labels(names_of_others, options.label, options.columns.get("object"))[1]
         with about_file(source):
             found = from_table(frame, labels=others, **_with_label(said, options.label))
         if options.features and curves:
@@ -143,7 +146,6 @@ def read_training(path: str | os.PathLike[str], options: TableOptions = TableOpt
                 found = with_objects(
                     found, others, beside_columns(others, options), options.columns.get("object")
                 )
-        of_label = options.label or str(find([str(name) for name in others.columns], "label"))
     else:
         of_label = label_column(names, options.label, source)
         _check_labels(frame, of_label, source)

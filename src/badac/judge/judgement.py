@@ -91,7 +91,11 @@ class Judgement:
     @cached_property
     def log_proba(self) -> FloatArray:
         """(n, k): log probabilities of the known classes."""
-        return _no_nan("log_proba", log_posterior(self.calibrated, self.model.log_prior))
+        model, log_prior = self.model, self.model.log_prior
+        ensemble = model.calibration.ensemble
+        if ensemble is not None and model.calibration.stacked:
+            log_prior = ensemble.believed(self.outputs)[:, None] * log_prior
+        return _no_nan("log_proba", log_posterior(self.calibrated, log_prior))
 
     def frequencies(self) -> ClassFrequencies:
         """Return how frequent each class is among these objects, with its uncertainty."""

@@ -255,3 +255,14 @@ def reconstruct(objects: Measurements, factor: Factor, density: LatentDensity) -
         uncertain = covariance[:, rows, columns] @ outer.T
         sigma[block] = np.sqrt(np.maximum((1.0 - share) ** 2 * uncertain + factor.psi * (1.0 - share), 0.0))
     return Measurements(values, sigma, at=objects.at)
+
+
+def reconstructed_values(objects: Measurements, factor: Factor, density: LatentDensity) -> FloatArray:
+    """Return the values (n, m) of `reconstruct`, in half of its time."""
+    values = np.empty(objects.shape)
+    for block in blocks(objects):
+        part = objects[block]
+        common = density.position(factor.project(part)) @ factor.factors.T
+        weight, residual = weigh(part, factor.mean, factor.psi)
+        values[block] = factor.mean + common + factor.psi * weight * (residual - common)
+    return values

@@ -48,6 +48,9 @@ class LatentDensity(Protocol):
     def posterior(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of the objects' latent positions."""
 
+    def position(self, latent: LatentLikelihood) -> FloatArray:
+        """Mean (n, r) of the objects' latent positions, where their covariance is not asked for."""
+
     def proposal(self) -> Mixture:
         """Return a mixture near it of few components, for importance sampling to draw positions from."""
 

@@ -173,6 +173,10 @@ class KernelDensity:
         """Mean (n, r) and covariance (n, r, r) of the objects' latent positions."""
         return self.as_mixture().posterior(latent)
 
+    def position(self, latent: LatentLikelihood) -> FloatArray:
+        """Mean (n, r) of the objects' latent positions."""
+        return self.as_mixture().position(latent)
+
     def as_mixture(self) -> Mixture:
         """Write the members' positions with their bandwidths as the mixture that they are."""
         n, r = self.positions.shape

@@ -49,13 +49,15 @@ class LowRank:
         """
         b, p = block.at.shape
         rows = curve_rows(block.at.ravel(), block.band.ravel(), curves, n_threads=n_threads)
-        rows = rows.reshape(b, p, -1) * block.seen[..., None]
-        shapes, local = np.split(rows[..., 1:], [curves.rank], axis=2)
-        band, alone = _with_the_band_before(block)
-        variance = block.variance + np.where(alone, (local**2).sum(axis=2), 0.0)
+        rows = rows.reshape(b, p, -1)
+        rows[~block.seen] = 0.0
         # The kernels would copy what is not contiguous each time.
-        whole = map(np.ascontiguousarray, (shapes, local * ~alone[..., None]))
-        return LowRankPoints(block.values - rows[..., 0], variance, band, *whole)
+        shapes, local = map(np.ascontiguousarray, np.split(rows[..., 1:], [curves.rank], axis=2))
+        band, alone = _with_the_band_before(block)
+        variance = block.variance.copy()
+        variance[alone] += (local[alone] ** 2).sum(axis=1)
+        local[alone] = 0.0
+        return LowRankPoints(block.values - rows[..., 0], variance, band, shapes, local)
 
     @classmethod
     def of(cls, points: LowRankPoints, *, n_threads: int = 1) -> LowRank:

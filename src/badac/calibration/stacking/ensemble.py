@@ -98,15 +98,16 @@ class Ensemble:
         stacked[~objects.observed.any(axis=1)] = 0.0
         return BaseOutputs(objects, log_evidences, stacked, level)
 
+    def believed(self, outputs: BaseOutputs) -> FloatArray:
+        """Return (n,): how much of the log odds that training tells counts, 1 but for objects beyond its columns."""
+        if self.coverage is None or self.beyond is not None:
+            return np.ones(len(outputs.stacked))
+        return self.coverage.exponent(outputs.objects)
+
     def log_match(self, outputs: BaseOutputs) -> FloatArray:
         """Return (n, k): what stands in the place of the log evidence in probabilities."""
         if self.beyond is None:
-            coverage = self.coverage
-            return (
-                outputs.stacked
-                if coverage is None
-                else coverage.exponent(outputs.objects)[:, None] * outputs.stacked
-            )
+            return self.believed(outputs)[:, None] * outputs.stacked
         measured = outputs.objects.observed.any(axis=1, keepdims=True)
         return np.where(measured, self.beyond.apply(outputs.log_evidences, outputs.level), 0.0)
 

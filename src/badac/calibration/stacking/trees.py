@@ -175,7 +175,7 @@ def numbers(
     objects: Measurements, blind: Population, scales: TrainingScales, *, sees_gaps: bool
 ) -> npt.NDArray[np.float32]:
     """Return (n, 2 m): each object's reconstruction and its own values, in units of each point's spread."""
-    return _side_by_side(objects, blind.reconstruct(objects).values, scales, sees_gaps)
+    return _side_by_side(objects, blind.reconstructed_values(objects), scales, sees_gaps)
 
 
 def _side_by_side(
@@ -221,7 +221,7 @@ class Copies:
         for _ in range(count - 1):
             every.append(add_noise(training.objects, rng.choice(noisy, (n, 1)) * scale, rng))
         objects = concatenate(every)
-        return cls(objects, blind.reconstruct(objects).values, blind, count)
+        return cls(objects, blind.reconstructed_values(objects), blind, count)
 
 
 def grow(
