@@ -160,7 +160,7 @@ FILES = Curve(
     "badac rank FILE, report included: objects",
     lambda n: lambda: None,
     (),
-    "batches of 20,480 objects; memory is the ranking, some hundred bytes an object, beside what every run takes",
+    "batches of 20,480 objects; more than half a million verdicts are sorted on disk",
 )
 
 
