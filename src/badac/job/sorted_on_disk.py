@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,10 +46,15 @@ class _Type:
     row: tuple[int, ...]
 
     @classmethod
-    def of(cls, parts: list[Array]) -> _Type:
-        """The type of several arrays one after the other."""
-        dtype = np.concatenate([part[:0] for part in parts]).dtype
-        return cls(dtype if dtype.itemsize else np.dtype(f"{dtype.kind}1"), parts[0].shape[1:])
+    def of(cls, column: Array) -> _Type:
+        """The type of a column (n,) or (n, k)."""
+        dtype = column.dtype
+        return cls(dtype if dtype.itemsize else np.dtype(f"{dtype.kind}1"), column.shape[1:])
+
+    @classmethod
+    def together(cls, types: list[_Type]) -> _Type:
+        """The type of several columns one after the other."""
+        return cls.of(np.concatenate([np.empty((0, *one.row), one.dtype) for one in types]))
 
     @property
     def bytes(self) -> int:
@@ -56,34 +62,45 @@ class _Type:
 
 
 class _File:
-    """Columns of `n` rows in a file without a name, written some rows at a time and then mapped."""
+    """Columns of `n` rows in a file without a name, written some rows at a time, and then read so or mapped.
+
+    A file that is read here and there is not mapped: the system maps what is around, too, up to megabytes.
+    """
 
     def __init__(self, n: int, types: Mapping[tuple[str, str], _Type], folder: Path | None) -> None:
-        self._n, self._types, self._written = n, dict(types), 0
+        self.n, self.types, self._written = n, dict(types), 0
         sizes = [-(-n * one.bytes // _ALIGNED) * _ALIGNED for one in types.values()]
         begins = np.concatenate([[0], np.cumsum(sizes)]).tolist()
         self._size, self._begin = begins.pop(), dict(zip(types, begins, strict=True))
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed once it is mapped
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed with this, or once it is mapped
+        weakref.finalize(self, self._file.close)
         self._file.truncate(max(self._size, 1))
         self._mapped: mmap.mmap | None = None
 
     def write(self, columns: Columns) -> None:
         """Append the next rows."""
-        for name, one in self._types.items():
+        for name, one in self.types.items():
             self._file.seek(self._begin[name] + self._written * one.bytes)
             self._file.write(columns[name].astype(one.dtype, copy=False).tobytes())
         self._written += len(columns[_ROW])
 
-    def columns(self) -> Columns:
+    def read(self, name: tuple[str, str], rows: slice) -> Array:
+        """Return some rows of a column."""
+        one = self.types[name]
+        self._file.seek(self._begin[name] + rows.start * one.bytes)
+        content = self._file.read((rows.stop - rows.start) * one.bytes)
+        return np.frombuffer(content, one.dtype).reshape(rows.stop - rows.start, *one.row)
+
+    def mapped(self) -> Columns:
         """Map all rows."""
         self._file.flush()
         self._mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         self._file.close()
         found: Columns = {}
-        for name, one in self._types.items():
-            count = self._n * int(np.prod(one.row, dtype=np.int64))
+        for name, one in self.types.items():
+            count = self.n * int(np.prod(one.row, dtype=np.int64))
             flat = np.frombuffer(self._mapped, one.dtype, count, self._begin[name])
-            found[name] = flat.reshape(self._n, *one.row)
+            found[name] = flat.reshape(self.n, *one.row)
         return found
 
     def release(self) -> None:
@@ -109,7 +126,7 @@ class SortedOnDisk:
 
     folder: Path | None = None
     _waiting: list[Verdicts] = field(default_factory=list)
-    _runs: list[tuple[_File, Columns]] = field(default_factory=list)
+    _runs: list[_File] = field(default_factory=list)
     _classes: Array | None = None
     _file: _File | None = None
     _columns: Columns = field(default_factory=dict)
@@ -153,7 +170,7 @@ class SortedOnDisk:
 
     def _in_memory(self) -> Ranking:
         """All in memory: what is on disk already comes back, each run as one batch."""
-        parts = [_in_order_of_rows(columns, self._classes) for _, columns in self._runs]
+        parts = [_in_order_of_rows(run.mapped(), self._classes) for run in self._runs]
         parts += self._waiting
         self._runs.clear()
         self._waiting.clear()
@@ -162,26 +179,26 @@ class SortedOnDisk:
     def _keep_run(self) -> None:
         self._classes = self._waiting[0].classes
         columns = _as_columns(merged(self._waiting), self._begun)
-        file = _File(
-            len(columns[_ROW]), {name: _Type.of([one]) for name, one in columns.items()}, self.folder
-        )
+        file = _File(len(columns[_ROW]), {name: _Type.of(one) for name, one in columns.items()}, self.folder)
         file.write(columns)
-        self._runs.append((file, file.columns()))
+        self._runs.append(file)
         self._begun = self._n
 
     def _merged(self) -> tuple[_File, Columns]:
-        runs = [columns for _, columns in self._runs]
-        names = [name for name in runs[0] if all(name in run for run in runs)]
-        types = {name: _Type.of([run[name] for run in runs]) for name in names}
+        runs = self._runs
+        names = [name for name in runs[0].types if all(name in run.types for run in runs)]
+        types = {name: _Type.together([run.types[name] for run in runs]) for name in names}
         file = _File(self._n, types, self.folder)
-        for rows in _cuts([run[_PLACE] for run in runs]):
-            pieces = [{name: run[name][some] for name in names} for run, some in zip(runs, rows, strict=True)]
+        for rows in _cuts(runs):
             # Runs are in the order of the file, so that a stable sort keeps the order of ties.
-            order = np.argsort(np.concatenate([piece[_PLACE] for piece in pieces]), kind="stable")
-            file.write({name: np.concatenate([piece[name] for piece in pieces])[order] for name in names})
-            for one, _ in self._runs:
-                one.release()
-        return file, file.columns()
+            order = np.argsort(_read(runs, _PLACE, rows), kind="stable")
+            file.write({name: _read(runs, name, rows)[order] for name in names})
+        return file, file.mapped()
+
+
+def _read(runs: list[_File], name: tuple[str, str], rows: list[slice]) -> Array:
+    """Rows of a column of every run, one run after the other."""
+    return np.concatenate([run.read(name, some) for run, some in zip(runs, rows, strict=True)])
 
 
 def merged(parts: list[Verdicts]) -> Ranking:
@@ -216,14 +233,14 @@ def _in_order_of_rows(columns: Columns, classes: Any) -> Verdicts:
     return ranking.verdicts.take(np.argsort(ranking.objects, kind="stable"))
 
 
-def _cuts(places: list[Array]) -> Iterator[list[slice]]:
-    """Yield rows of every run (sorted places, each (n,)) that together are the next piece: all of some places, in order."""
-    sampled = np.sort(np.concatenate([place[::_SAMPLED] for place in places]))
+def _cuts(runs: list[_File]) -> Iterator[list[slice]]:
+    """Yield rows of every run that together are the next piece: all of some places, in order."""
+    sampled = np.sort(np.concatenate([run.read(_PLACE, slice(0, run.n))[::_SAMPLED] for run in runs]))
     step = max(1, _ROWS_OF_A_PIECE // _SAMPLED)
     bounds = np.unique(sampled[step::step])
-    ends = [np.append(np.searchsorted(place, bounds, side="right"), len(place)).tolist() for place in places]
-    begins = [0] * len(places)
-    for stops in zip(*ends, strict=True):
+    ends = [np.searchsorted(run.read(_PLACE, slice(0, run.n)), bounds, side="right").tolist() for run in runs]
+    begins = [0] * len(runs)
+    for stops in zip(*([*end, run.n] for end, run in zip(ends, runs, strict=True)), strict=True):
         yield [slice(begin, stop) for begin, stop in zip(begins, stops, strict=True)]
         begins = list(stops)
 
