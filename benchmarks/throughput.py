@@ -136,7 +136,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     found = measure(given.objects, how, given.folder)
     if load > 1.0:
-        found["remarks"] = f"{load:.0f} other processes beside it"
+        found["remarks"] = f"busy machine, load {load:.0f} before"
     print(json.dumps(found, indent=1))
     keep(found)
     if given.write_docs:
