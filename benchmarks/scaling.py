@@ -160,7 +160,7 @@ FILES = Curve(
     "badac rank FILE, report included: objects",
     lambda n: lambda: None,
     (),
-    "batches of 20,480 objects; memory is the ranking, some hundred bytes an object, beside what every run takes",
+    "batches of 20,480 objects; more than half a million verdicts are sorted on disk",
 )
 
 
@@ -202,7 +202,8 @@ def kept() -> Measured:
         for what, sizes in found.items()
     }
     runs = json.loads(files.read_text()).values() if files.exists() else ()
-    for one in sorted(runs, key=lambda one: -one["cpu_seconds"]):
+    now = (one for one in runs if not one.get("superseded"))
+    for one in sorted(now, key=lambda one: -one["cpu_seconds"]):
         place = out.setdefault(FILES.what, {})
         place[one["objects"]] = (one["cpu_seconds"], one["max_memory_megabytes"] * 1_000_000)
     if FILES.what in out:

@@ -1,4 +1,4 @@
-"""How much two threads gain: `fit`, `rank` and `explain` of 20,000 curves with n_jobs=1 and n_jobs=2, by the clock.
+"""How much two threads gain: `fit`, p-values, `rank` and `explain` of 20,000 curves with n_jobs=1 and n_jobs=2, by the clock.
 
     python -m benchmarks.threads [--objects 20000] [--turns 2]
 
@@ -33,12 +33,20 @@ def measure(n: int, turns: int) -> list[tuple[str, dict[int, tuple[float, float]
     """Return the best times of each verb with one and two threads, taken in turns; raises if an answer differs."""
     data = experiment(1, "released", n_train=n, n_test=n, rng=np.random.default_rng(0))
     models = {jobs: BADACClassifier(random_state=0, n_jobs=jobs) for jobs in (1, 2)}
-    answers: dict[str, dict[int, npt.NDArray[np.float64]]] = {"fit": {}, "rank": {}, "explain": {}}
+    answers: dict[str, dict[int, npt.NDArray[np.float64]]] = {
+        name: {} for name in ("fit", "p-values", "rank", "explain")
+    }
 
     def fit(jobs: int) -> None:
         # With what an anomaly is, which is learned when it is asked for.
         assert models[jobs].fit(data.train, data.train_label).anomaly_model_ is not None
         answers["fit"][jobs] = models[jobs].log_evidence(data.test[:500])
+
+    def pvalues(jobs: int) -> None:
+        # Every training object left out once, which the first ranking does.
+        models[jobs].left_out_ = None
+        models[jobs].prepare_pvalues()
+        answers["p-values"][jobs] = models[jobs].left_out_.score
 
     def rank(jobs: int) -> None:
         answers["rank"][jobs] = models[jobs].rank(data.test).score
@@ -47,7 +55,12 @@ def measure(n: int, turns: int) -> list[tuple[str, dict[int, tuple[float, float]
         answers["explain"][jobs] = models[jobs].explain(data.test).log_bayes_factor
 
     found = []
-    for name, verb in (("fit", fit), ("rank", rank), ("explain", explain)):
+    for name, verb in (
+        ("fit", fit),
+        ("p-values", pvalues),
+        ("rank", rank),
+        ("explain", explain),
+    ):
         best: dict[int, tuple[float, float]] = {}
         for _ in range(turns):
             for jobs in (1, 2):

@@ -133,7 +133,10 @@ def main() -> None:
         prepared(given.folder, given.objects)
         return
     how = ["--workers", str(given.workers)] if given.workers else ["--jobs", str(given.jobs)]
+    load = os.getloadavg()[0]
     found = measure(given.objects, how, given.folder)
+    if load > 1.0:
+        found["remarks"] = f"busy machine, load {load:.0f} before"
     print(json.dumps(found, indent=1))
     keep(found)
     if given.write_docs:
@@ -141,7 +144,7 @@ def main() -> None:
 
 
 def keep(found: dict[str, object]) -> None:
-    """Keep a run, in the place of an earlier one of its kind."""
+    """Keep a run in the place of an earlier one of its kind; of code before a change it is `superseded`, and only shown."""
     RESULTS.mkdir(exist_ok=True)
     if found["objects"] == 1_000_000 and found["how"] == "--jobs 1":
         (RESULTS / "throughput.json").write_text(json.dumps(found, indent=1) + "\n")
@@ -154,8 +157,8 @@ def keep(found: dict[str, object]) -> None:
 def table(kept: dict[str, dict[str, object]]) -> str:
     """Return the table of runs, in Markdown."""
     lines = [
-        "| objects | file, MB | `badac rank` with | seconds | of the processor | a second | a CPU second | memory, MB |",
-        "|---:|---:|---|---:|---:|---:|---:|---:|",
+        "| objects | file, MB | `badac rank` with | seconds | of the processor | a second | a CPU second | memory, MB | |",
+        "|---:|---:|---|---:|---:|---:|---:|---:|---|",
     ]
     for one in kept.values():
         numbers = (
@@ -166,7 +169,9 @@ def table(kept: dict[str, dict[str, object]]) -> str:
             "max_memory_megabytes",
         )
         shown = " | ".join(f"{one[name]:,}" for name in numbers)
-        lines.append(f"| {one['objects']:,} | {one['file_megabytes']:,} | `{one['how']}` | {shown} |")
+        lines.append(
+            f"| {one['objects']:,} | {one['file_megabytes']:,} | `{one['how']}` | {shown} | {one.get('remarks', '')} |"
+        )
     return "\n".join(lines)
 
 

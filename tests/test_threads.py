@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -69,15 +71,59 @@ def test_matrix_products_take_one_thread_while_it_lasts_and_their_own_number_aft
         assert number() == several
 
 
+def test_threads_that_were_used_are_used_again_and_after_an_error_others_are() -> None:
+    def own(_: int) -> int:
+        time.sleep(0.01)
+        return threading.get_ident()
+
+    first, second = (set(in_order(own, range(6), 2)) for _ in range(2))
+    assert first == second and threading.get_ident() not in first
+
+    def fails(part: int) -> int:
+        done.append(part)
+        if part == 1:
+            raise ValueError("part 1")
+        return part
+
+    done: list[int] = []
+    with pytest.raises(ValueError, match="part 1"):
+        list(in_order(fails, range(50), 2))
+    count = len(done)
+    time.sleep(0.02)
+    assert len(done) == count < 50, "parts go on after an error was raised"
+    assert list(in_order(lambda part: part, range(6), 2)) == list(range(6))
+
+
+def test_parts_within_parts_have_threads_of_their_own() -> None:
+    def sums(part: int) -> int:
+        return sum(in_order(lambda inner: part * inner, range(5), 2))
+
+    assert list(in_order(sums, range(8), 2)) == [10 * part for part in range(8)]
+
+
+def test_without_threads_the_caller_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(ThreadPoolExecutor):
+        def submit(self, *args: object, **kwargs: object) -> Future[object]:  # type: ignore[override]
+            raise RuntimeError("can't start new thread")
+
+    idle: dict[object, object] = {}
+    monkeypatch.setattr("badac.threads.ThreadPoolExecutor", Refusing)
+    monkeypatch.setattr("badac.threads._IDLE", idle)
+    assert set(in_order(lambda _: threading.get_ident(), range(6), 2)) == {threading.get_ident()}
+    assert not idle, "a pool without its threads is not used again"
+
+
 def test_threads_to_spare_are_used_by_whoever_asks_for_fewer() -> None:
     assert at_least_spare(1) == 1
     with sparing(3):
         assert (at_least_spare(1), at_least_spare(5)) == (3, 5)
         # What runs beside others has none to spare.
         assert list(in_order(lambda part: (part, at_least_spare(1)), range(4))) == [(k, 1) for k in range(4)]
-        alone: list[int] = []
-        over_blocks(lambda part, own: alone.append(own), [0], 1)
-        assert alone == [3]
+        # A single part has all of them, for kernels that have enough to do.
+        assert list(in_order(lambda part: at_least_spare(1), range(1))) == [3]
+        alone: list[tuple[int, int]] = []
+        over_blocks(lambda part, own: alone.append((own, at_least_spare(own))), [0], 2)
+        assert alone == [(2, 3)]
     assert at_least_spare(1) == 1
 
 

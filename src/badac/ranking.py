@@ -185,6 +185,10 @@ def strangest_first(score: FloatArray) -> IntArray:
     Scores that agree in their first 40 bits are ties: sums over another batch or partition of the data round the last few
     otherwise, and an object that stands there twice would change places with itself.
     """
+    return np.argsort(place_of(score), kind="stable").astype(np.int64)
+
+
+def place_of(score: FloatArray) -> FloatArray:
+    """Return (n,): what `strangest_first` sorts by, rising; equal for ties."""
     digits, power = np.frexp(score)
-    rounded = np.ldexp(np.rint(np.ldexp(digits, _BITS_OF_TIES)), power - _BITS_OF_TIES)
-    return np.argsort(-rounded, kind="stable").astype(np.int64)
+    return np.asarray(-np.ldexp(np.rint(np.ldexp(digits, _BITS_OF_TIES)), power - _BITS_OF_TIES))

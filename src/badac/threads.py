@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
 from typing import TypeVar
@@ -42,28 +43,68 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part], n_threads: i
     """Yield ``work(part)`` for each part, in the order of the parts.
 
     At most twice as many parts as there are threads are under way or waiting to be taken, so that memory does not grow with
-    their number. Threads to spare (`badac._kernels.spare_threads`) are used too.
+    their number. The parts themselves are made on the caller's thread, beside the work on those before. Threads to spare
+    (`badac._kernels.spare_threads`) are used too; a single part is worked on here, and has them all.
     """
-    n_threads = at_least_spare(n_threads)
+    n_threads, rest = at_least_spare(n_threads), iter(parts)
     if n_threads <= 1:
-        yield from map(work, parts)
+        yield from map(work, rest)
+        return
+    few = list(islice(rest, 2))
+    if len(few) < 2:
+        with sparing(n_threads):
+            done = [work(part) for part in few]
+        yield from done
         return
     waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
-        for part in parts:
-            waiting.append(_begun(pool, work, part))
-            if len(waiting) >= 2 * n_threads:
+    with _some_threads(n_threads) as threads:
+        try:
+            for part in chain(few, rest):
+                waiting.append(_begun(threads, work, part))
+                if len(waiting) >= 2 * n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:
+            # What was begun ends before anything else does, as the arrays that it writes to may go away.
+            wait([one for one in waiting if not one.cancel()])
 
 
-def _begun(pool: ThreadPoolExecutor, work: Callable[[Part], Result], part: Part) -> Future[Result]:
+@contextmanager
+def _some_threads(n_threads: int) -> Iterator[_Threads]:
+    """So many threads: those that the last one to ask has left, or new ones while somebody else is at work on these.
+
+    A fit asks some hundred times, for a few milliseconds of work each, and new threads would take one of them.
+    """
+    key = os.getpid(), n_threads  # a process that was forked has none of its parent's threads
+    threads = _IDLE.pop(key, None) or _Threads(ThreadPoolExecutor(n_threads))
+    try:
+        yield threads
+    except BaseException:
+        threads.pool.shutdown()
+        raise
+    if threads.refused or _IDLE.setdefault(key, threads) is not threads:
+        threads.pool.shutdown()
+
+
+@dataclass
+class _Threads:
+    """Threads of a pool; `refused` if the system did not give all of them: the pool then has parts that nobody waits for."""
+
+    pool: ThreadPoolExecutor
+    refused: bool = False
+
+
+_IDLE: dict[tuple[int, int], _Threads] = {}
+
+
+def _begun(threads: _Threads, work: Callable[[Part], Result], part: Part) -> Future[Result]:
     try:
         # NumPy's error state is part of the context: each thread works in a copy of the caller's.
-        return pool.submit(copy_context().run, _alone, work, part)
+        return threads.pool.submit(copy_context().run, _alone, work, part)
     except RuntimeError:
         # The system gives no more threads: this one does the work.
+        threads.refused = True
         done: Future[Result] = Future()
         done.set_result(work(part))
         return done
@@ -82,9 +123,10 @@ def ahead(parts: Iterable[Part]) -> Iterator[Part]:
         return list(islice(rest, 1))
 
     with ThreadPoolExecutor(1) as pool:
-        waiting = _begun(pool, lambda _: take(), None)
+        threads = _Threads(pool)
+        waiting = _begun(threads, lambda _: take(), None)
         while part := waiting.result():
-            waiting = _begun(pool, lambda _: take(), None)
+            waiting = _begun(threads, lambda _: take(), None)
             yield part[0]
 
 
@@ -129,11 +171,11 @@ def over_blocks(work: Callable[[Part, int], None], blocks: Iterable[Part], n_thr
     blocks : iterable
         Taken as they are needed, so that few are in memory at a time.
     n_threads : int
-        A single block gets all of them for its kernels.
+        A single block gets all of them for its kernels, which take those to spare where they have enough to do.
     """
-    rest, n_threads = iter(blocks), at_least_spare(n_threads)
+    rest = iter(blocks)
     few = list(islice(rest, 2))
-    own, side_by_side = (n_threads, 1) if len(few) < 2 else (1, n_threads)
+    own, side_by_side = (n_threads, 1) if len(few) < 2 else (1, at_least_spare(n_threads))
     with one_thread_in_blas():
         # One block has the threads for itself; each of several has one.
         parts = chain(few, rest)

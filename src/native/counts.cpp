@@ -45,16 +45,6 @@ struct Model {
     }
 };
 
-// Run body(object, work) on one object after the other.
-template <class Body>
-void run(int64_t n, double cost, int n_threads, int64_t work_size, const Body& body) {
-    over_objects(n, objects_per_block(cost, 1), n_threads, [&] {
-        return [&, work = AlignedVector<double>(size_t(work_size))](int64_t first, int64_t last) mutable {
-            for (int64_t i = first; i < last; ++i) body(i, work.data());
-        };
-    });
-}
-
 }  // namespace
 
 void bind_counts(nb::module_& m) {
@@ -73,7 +63,7 @@ void bind_counts(nb::module_& m) {
             const CountsSteps steps{most, settled, largest, widest};
             const double packed = 0.5 * model.in.r * (model.in.r + 1.0);
             const double cost = double(most) * (double(width) * (40.0 + 2.0 * packed) + 2.0 * packed * model.in.r);
-            run(int64_t(counts.shape(0)), cost, n_threads, kernels.posterior_work(model.in), [&](int64_t i, double* work) {
+            over_each_object(int64_t(counts.shape(0)), cost, n_threads, kernels.posterior_work(model.in), [&](int64_t i, double* work) {
                 kernels.posterior(model.in, steps, counts.data() + i * width, exposure.data() + i * width, work, value.data() + i * width,
                                   variance.data() + i * width, link.data() + i * width);
             });
@@ -100,7 +90,7 @@ void bind_counts(nb::module_& m) {
                 }
             const CountsNodes through{n_nodes, away.data(), excess.data(), log_weights.data()};
             const double cost = double(width * count) * (double(r) + 20.0 * (n_nodes + 1.0));
-            run(int64_t(counts.shape(0)), cost, n_threads, kernels.likelihood_work(model.in, through, count), [&](int64_t i, double* work) {
+            over_each_object(int64_t(counts.shape(0)), cost, n_threads, kernels.likelihood_work(model.in, through, count), [&](int64_t i, double* work) {
                 kernels.log_likelihood(model.in, through, counts.data() + i * width, exposure.data() + i * width,
                                        positions.data() + i * count * r, count, work, out.data() + i * count);
             });

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "aligned.hpp"
 #include "threads.hpp"
 
 namespace badac {
@@ -73,6 +74,16 @@ void over_objects(int64_t n, int64_t per_block, int n_threads, const Worker& wor
             auto work = worker();
             for (int64_t block; queue.next(block);) work(block * per_block, std::min(n, (block + 1) * per_block));
         });
+    });
+}
+
+// Run body(object, memory) on one object after the other, each of so many multiply-adds, with room for so many doubles a thread.
+template <class Body>
+void over_each_object(int64_t n, double cost, int n_threads, int64_t doubles, const Body& body) {
+    over_objects(n, objects_per_block(cost, 1), n_threads, [&] {
+        return [&, memory = AlignedVector<double>(size_t(doubles))](int64_t first, int64_t last) mutable {
+            for (int64_t i = first; i < last; ++i) body(i, memory.data());
+        };
     });
 }
 

@@ -163,11 +163,8 @@ void bind_points(nb::module_& m) {
             const PointsModel in = model_of(given, ordered, r, j, longest, &widths, 0.0);
             const double each = double(given.points()) / double(std::max<int64_t>(n, 1));
             const double cost = each * double(width) * (8.0 + 0.5 * double(s * width));
-            over_objects(n, objects_per_block(cost, 1), n_threads, [&] {
-                return [&, work = AlignedVector<double>(size_t(kernels.work(in)))](int64_t start, int64_t stop) mutable {
-                    for (int64_t i = start; i < stop; ++i)
-                        kernels.likelihood(in, i, n, work.data(), precision.data() + i * p, shift.data() + i * r, offset.data() + i);
-                };
+            over_each_object(n, cost, n_threads, kernels.work(in), [&](int64_t i, double* work) {
+                kernels.likelihood(in, i, n, work, precision.data() + i * p, shift.data() + i * r, offset.data() + i);
             });
         },
         written("precision"), written("shift"), written("offset"), "values"_a, "variance"_a, "at"_a, "first"_a, "group"_a, "band"_a, "knots"_a,
@@ -189,10 +186,8 @@ void bind_points(nb::module_& m) {
             const PointsModel in = model_of(given, ordered, r, 0, longest, nullptr, unit);
             const double each = double(given.points()) / double(std::max<int64_t>(n, 1));
             const double cost = each * double(s) * double(width) * (12.0 + 0.5 * double(width));
-            over_objects(n, objects_per_block(cost, 1), n_threads, [&] {
-                return [&, work = AlignedVector<double>(size_t(kernels.work(in)))](int64_t start, int64_t stop) mutable {
-                    for (int64_t i = start; i < stop; ++i) kernels.shifted(in, i, shifts.data(), int(s), work.data(), out.data() + i * s);
-                };
+            over_each_object(n, cost, n_threads, kernels.work(in), [&](int64_t i, double* work) {
+                kernels.shifted(in, i, shifts.data(), int(s), work, out.data() + i * s);
             });
         },
         written("out"), "values"_a, "variance"_a, "at"_a, "first"_a, "group"_a, "band"_a, "knots"_a, "coefficients"_a, "psi"_a, "shifts"_a,

@@ -39,11 +39,8 @@ void bind_pointwise(nb::module_& m) {
             const int64_t padded = (g + kernels.group - 1) / kernels.group * kernels.group;
             const auto wide_y = widened(y, padded, 0.0), wide_u = widened(u, padded, 1.0), wide_w = widened(log_weights, padded, -1e300);
             const PointMixtures in{points, padded, wide_y.data(), wide_u.data(), wide_w.data()};
-            over_objects(n, objects_per_block(20.0 * double(points * padded), 1), n_threads, [&] {
-                return [&, work = AlignedVector<double>(size_t(padded))](int64_t first, int64_t last) mutable {
-                    for (int64_t i = first; i < last; ++i)
-                        out.data()[i] = kernels.log_evidence(in, values.data() + i * points, variance.data() + i * points, work.data());
-                };
+            over_each_object(n, 20.0 * double(points * padded), n_threads, padded, [&](int64_t i, double* work) {
+                out.data()[i] = kernels.log_evidence(in, values.data() + i * points, variance.data() + i * points, work);
             });
         },
         written("out"), "values"_a, "variance"_a, "y"_a, "u"_a, "log_weights"_a, "n_threads"_a, "level"_a);

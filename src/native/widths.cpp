@@ -46,16 +46,6 @@ struct Model {
     }
 };
 
-// Run body(object, work) on one object after the other.
-template <class Body>
-void run(int64_t n, double cost, int n_threads, int64_t work_size, const Body& body) {
-    over_objects(n, objects_per_block(cost, 1), n_threads, [&] {
-        return [&, work = AlignedVector<double>(size_t(work_size))](int64_t first, int64_t last) mutable {
-            for (int64_t i = first; i < last; ++i) body(i, work.data());
-        };
-    });
-}
-
 }  // namespace
 
 void bind_widths(nb::module_& m) {
@@ -73,7 +63,7 @@ void bind_widths(nb::module_& m) {
             const int64_t width = model.in.m;
             const double packed = 0.5 * model.in.r * (model.in.r + 1.0);
             const double cost = double(max_steps) * (double(width) * (20.0 * model.in.n_widths + 2.0 * packed) + 2.0 * packed * model.in.r);
-            run(int64_t(residual.shape(0)), cost, n_threads, kernels.posterior_work(model.in), [&](int64_t i, double* work) {
+            over_each_object(int64_t(residual.shape(0)), cost, n_threads, kernels.posterior_work(model.in), [&](int64_t i, double* work) {
                 kernels.posterior(model.in, residual.data() + i * width, sigma.data() + i * width, max_steps, tolerance, work,
                                   weight.data() + i * width, squared.data() + i * width);
             });
@@ -90,7 +80,7 @@ void bind_widths(nb::module_& m) {
             require(positions.shape(0) == residual.shape(0) && int64_t(positions.shape(2)) == r, "positions do not fit residual");
             require(count >= 1 && out.size() == residual.shape(0) * size_t(count), "out does not fit positions");
             const double cost = double(width * count) * (double(r) + 20.0 * model.in.n_widths);
-            run(int64_t(residual.shape(0)), cost, n_threads, kernels.likelihood_work(model.in, count), [&](int64_t i, double* work) {
+            over_each_object(int64_t(residual.shape(0)), cost, n_threads, kernels.likelihood_work(model.in, count), [&](int64_t i, double* work) {
                 kernels.log_likelihood(model.in, residual.data() + i * width, sigma.data() + i * width, positions.data() + i * count * r,
                                        count, work, out.data() + i * count);
             });

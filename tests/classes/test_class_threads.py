@@ -14,6 +14,7 @@ from scipy.stats import norm
 
 from badac import Measurements, _kernels
 from badac._kernels import Backend, using
+from badac._kernels.spare_threads import at_least_spare
 from badac.classes import (
     Auto,
     ClassModel,
@@ -28,6 +29,7 @@ from badac.classes import (
 )
 from badac.classes.imputed import Imputed
 from badac.classes.pointwise import Pointwise
+from badac.latent import process
 from badac.noise import Gaussian, Noise, Outliers, Poisson
 from badac.nuisance import Calibration
 
@@ -76,7 +78,7 @@ class Watched:
     def _watch(self, name: str, kernel: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             self.kernels.add(name)
-            if kwargs.get("n_threads", 1) != THREADS and threading.get_ident() == self.main:
+            if at_least_spare(kwargs.get("n_threads", 1)) != THREADS and threading.get_ident() == self.main:
                 self.alone.add(name)
             return kernel(*args, **kwargs)
 
@@ -145,11 +147,11 @@ def test_kernels_get_the_threads(case: str) -> None:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (
         "likelihood._NUMBERS",
-        "process._NUMBERS",
         "gain_offset._NUMBERS",
         "kernel_density._PAIRS",
     ):
         monkeypatch.setattr(f"badac.latent.{module}_PER_BLOCK", 256)
+    monkeypatch.setitem(process.blocks.__kwdefaults__, "most_numbers", 256)
     monkeypatch.setattr("badac.noise.matches._PAIRS_PER_BLOCK", 256)
     monkeypatch.setattr("badac.classes.parametric.parametric._NUMBERS_PER_BLOCK", 1 << 14)
 
@@ -167,6 +169,7 @@ def test_blocks_are_shared_out(case: str, monkeypatch: pytest.MonkeyPatch) -> No
             super().__init__(count)
 
     monkeypatch.setattr("badac.threads.ThreadPoolExecutor", Pool)
+    monkeypatch.setattr("badac.threads._IDLE", {})
     fitted.log_evidence(draw(150, seed=2), n_threads=THREADS)
     assert set(workers) == {THREADS}
 

@@ -42,6 +42,8 @@ if _core.abi != _ABI:
     )
 
 _whole = np.ascontiguousarray
+# Multiply-adds: some tenths of a millisecond. To start and end a thread takes up to one.
+_WORTH_A_THREAD = 4e6
 
 
 class How(TypedDict):
@@ -49,12 +51,19 @@ class How(TypedDict):
     level: str
 
 
-def how(n_threads: int) -> How:
-    """What every kernel of the core takes besides its arrays."""
+def how(n_threads: int, work: float = np.inf) -> How:
+    """What every kernel of the core takes besides its arrays; threads to spare as far as the multiply-adds are worth them."""
+    asked = checked_threads(n_threads)
     return {
-        "n_threads": at_least_spare(checked_threads(n_threads)),
+        "n_threads": max(asked, int(min(at_least_spare(asked), work / _WORTH_A_THREAD))),
         "level": os.environ.get("BADAC_SIMD", ""),
     }
+
+
+def _matches(shift: FloatArray, components: Components) -> float:
+    """Multiply-adds of the matches of all objects with all components, as `src/native/latent.cpp` counts them."""
+    (k, p), (n, r) = components.precision.shape, shift.shape
+    return float(n * k * (r * p / 3.0 + p + 20.0))
 
 
 def _fits(shift: FloatArray) -> bool:
@@ -67,7 +76,8 @@ def latent_log_match(
     if not _fits(shift):
         return NUMPY.latent_log_match(precision, shift, components)
     out = np.empty((len(shift), len(components.log_constant)))
-    _core.latent_log_match(out, *map(_whole, (precision, shift, *components)), **how(n_threads))
+    work = _matches(shift, components)
+    _core.latent_log_match(out, *map(_whole, (precision, shift, *components)), **how(n_threads, work))
     return out
 
 
@@ -77,7 +87,8 @@ def latent_log_evidence(
     if not _fits(shift):
         return NUMPY.latent_log_evidence(precision, shift, components)
     out = np.empty(len(shift))
-    _core.latent_log_evidence(out, *map(_whole, (precision, shift, *components)), **how(n_threads))
+    work = _matches(shift, components)
+    _core.latent_log_evidence(out, *map(_whole, (precision, shift, *components)), **how(n_threads, work))
     return out
 
 
@@ -89,7 +100,8 @@ def latent_responsible(
         return NUMPY.latent_responsible(precision, shift, components, count)
     n = len(shift)
     out = (np.empty(n), np.empty((n, count), np.int64), np.empty((n, count)))
-    _core.latent_responsible(*out, *map(_whole, (precision, shift, *components)), **how(n_threads))
+    work = _matches(shift, components)
+    _core.latent_responsible(*out, *map(_whole, (precision, shift, *components)), **how(n_threads, work))
     return out
 
 
@@ -105,7 +117,8 @@ def latent_posterior(
         return NUMPY.latent_posterior(precision, shift, component_precision, component_shift)
     out = (np.empty(precision.shape), np.empty(shift.shape), np.empty(len(shift)))
     arrays = (precision, shift, component_precision[None], component_shift[None])
-    _core.latent_posterior(*out, *map(_whole, arrays), **how(n_threads))
+    work = float(precision.size * (shift.shape[1] + 2) + 20 * len(shift))
+    _core.latent_posterior(*out, *map(_whole, arrays), **how(n_threads, work))
     return out
 
 
@@ -123,7 +136,7 @@ def latent_step(
         *map(_whole, (precision, shift, *components)),
         refresh=near.refresh,
         threshold=near.threshold,
-        **how(n_threads),
+        **how(n_threads, _matches(shift, components)),
     )
     count, first, second, spread = np.split(sums, [1, 1 + r, 1 + r + p], axis=1)
     return evidence, (count[:, 0], first, second, spread)
@@ -148,7 +161,7 @@ def latent_improved(
             least_information=LEAST_INFORMATION,
             largest_change=LARGEST_CHANGE,
             floor=FLOOR,
-            n_threads=how(n_threads)["n_threads"],
+            n_threads=how(n_threads, 40.0 * k * r**3)["n_threads"],
         )
         if good:
             return found, components
@@ -179,7 +192,7 @@ def latent_left_out(
         return NUMPY.latent_left_out(precision, shift, components, means, count)
     out = np.empty(len(shift))
     arrays = (precision, shift, *components, means, count)
-    _core.latent_left_out(out, *map(_whole, arrays), **how(n_threads))
+    _core.latent_left_out(out, *map(_whole, arrays), **how(n_threads, _matches(shift, components)))
     return out
 
 
@@ -187,7 +200,7 @@ def weigh_points(
     values: FloatArray, sigma: FloatArray, mean: FloatArray, psi: FloatArray, *, n_threads: int = 1
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     out = (np.empty(values.shape), np.empty(values.shape), np.empty(len(values)))
-    _core.weigh_points(*out, *map(_whole, (values, sigma, mean, psi)), **how(n_threads))
+    _core.weigh_points(*out, *map(_whole, (values, sigma, mean, psi)), **how(n_threads, 20.0 * values.size))
     return out
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray, checked_threads
+from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.trees import BoolArray, Growth, Nodes, SingleArray
 
 _NOBODY = np.zeros((0, 0), dtype=np.bool_)
@@ -22,7 +23,7 @@ def grow_trees(growth: Growth, *, n_threads: int = 1) -> Nodes:
         growth.n_classes,
         growth.n_tried,
         growth.least_in_leaf,
-        checked_threads(n_threads),
+        at_least_spare(checked_threads(n_threads)),
     )
     return Nodes(root, question, threshold, yes, no, gap_is_yes.view(np.bool_), share)
 
@@ -33,6 +34,6 @@ def walk_trees(seen: SingleArray, nodes: Nodes, asked: BoolArray | None, *, n_th
     some = _NOBODY if asked is None else np.ascontiguousarray(asked)
     if len(own):
         root, question, threshold, yes, no, gap_is_yes, share = map(np.ascontiguousarray, nodes)
-        threads = checked_threads(n_threads)
+        threads = at_least_spare(checked_threads(n_threads))
         _core.walk_trees(out, own, root, question, threshold, yes, no, gap_is_yes, share, some, threads)
     return out

@@ -121,9 +121,13 @@ class Deviations:
     def doubtful(self, known: Known) -> BoolArray:
         """Whether each training object (n,) that was learned from could be rare, or unlike the others: for a part of them."""
         out = np.ones(len(known.label), dtype=np.bool_)
-        for index, summary in enumerate(() if self.grid is None else self.grid.classes):
+
+        def ask(index_and_summary: tuple[int, ClassSummary], _: int) -> None:
+            index, summary = index_and_summary
             rows = np.flatnonzero(known.label == index)
             out[rows] = doubtful_members(known.training[rows], summary)
+
+        over_blocks(ask, enumerate(() if self.grid is None else self.grid.classes), 1)
         return out
 
     def refit_without_some(self, known: Known, doubtful: BoolArray, rng: np.random.Generator) -> Self:

@@ -33,8 +33,9 @@ def discoveries(pvalue: FloatArray, share: float) -> BoolArray:
     """Return (n,): the longest list of which on average at most `share` is false (Benjamini & Hochberg 1995)."""
     check_share(share)
     n = len(pvalue)
-    ranked = np.sort(pvalue)
-    below = np.flatnonzero(ranked <= share * np.arange(1, n + 1) / n)
+    # Larger ones cannot be on it, and of known objects most are.
+    ranked = np.sort(pvalue[pvalue <= share])
+    below = np.flatnonzero(ranked <= share * np.arange(1, len(ranked) + 1) / n)
     if below.size == 0:
         return np.zeros(n, dtype=np.bool_)
     return np.asarray(pvalue <= ranked[below[-1]])

@@ -177,7 +177,6 @@ def learn_calibration(
             told[some],
             use_gaps=may_tell.gaps,
             invited=invited,
-            n_threads=n_threads,
         )
     return PosteriorCalibration(coarsening, missingness, ensemble)
 

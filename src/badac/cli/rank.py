@@ -165,7 +165,11 @@ def rank(
             fitted = learn(training, settings, n_jobs=jobs, step=step)
         from badac.job import RankOptions, output_folder, rank_file, rows_in, write_results
 
-        options = RankOptions(layout, fdr, batch, show, command, on_error.value, without=without)
+        # Beside the results there is room for them, and a folder of temporary files may be part of the memory.
+        scratch = next((folder for folder in output.absolute().parents if folder.exists()), None)
+        options = RankOptions(
+            layout, fdr, batch, show, command, on_error.value, without=without, scratch=scratch
+        )
         if on_cluster:
             found = rank_on_cluster(fitted, new, output, options, workers=workers, scheduler=scheduler)
             for line in found.notes:

@@ -135,21 +135,36 @@ def all_distinct(ids: npt.NDArray[Any]) -> bool:
     >>> all_distinct(np.array(["a", "b", "c"])), all_distinct(np.array(["a", "b", "a"]))
     (True, False)
     """
-    if ids.dtype.kind in "SU" and ids.dtype.itemsize and len(ids) > 1:
-        letters: npt.NDArray[Any] = np.ascontiguousarray(ids).view(
-            np.uint32 if ids.dtype.kind == "U" else np.uint8
-        )
-        letters = letters.reshape(len(ids), -1)
-        rng = np.random.default_rng(0)
-        odd = rng.integers(0, 2**63, letters.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-        # Equal texts have equal sums, modulo 2^64; different ones hardly ever. A letter takes 8 bytes here: in blocks.
-        keys = np.empty(len(ids), dtype=np.uint64)
-        for start in range(0, len(ids), _ROWS_HASHED):
-            rows = slice(start, start + _ROWS_HASHED)
-            keys[rows] = (letters[rows] * odd).sum(axis=1, dtype=np.uint64)
-        if _increasing(np.sort(keys)):
-            return True
+    if ids.dtype.kind in "SU" and len(ids) > 1 and _increasing(np.sort(hashed(ids))):
+        return True
     return _increasing(np.sort(ids)) if ids.dtype.kind != "O" else len(np.unique(ids)) == len(ids)
+
+
+def hashed(ids: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """Return (n,): a number for each name, the same for equal names and hardly ever for others, however they are packed.
+
+    >>> bool((hashed(np.array(["a", "bc"])) == hashed(packed(np.array(["a", "bc"])))).all())
+    True
+    """
+    if ids.dtype.kind not in "SU":
+        # The bits of a number; of narrow ones after they were made wide.
+        return np.ascontiguousarray(ids.astype(np.float64 if ids.dtype.kind == "f" else np.int64)).view(
+            np.uint64
+        )
+    if not ids.dtype.itemsize:
+        return np.zeros(len(ids), dtype=np.uint64)
+    letters: npt.NDArray[Any] = np.ascontiguousarray(ids).view(
+        np.uint32 if ids.dtype.kind == "U" else np.uint8
+    )
+    letters = letters.reshape(len(ids), -1)
+    rng = np.random.default_rng(0)
+    odd = rng.integers(0, 2**63, letters.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    # Sums modulo 2^64. A letter takes 8 bytes here: in blocks.
+    keys = np.empty(len(ids), dtype=np.uint64)
+    for start in range(0, len(ids), _ROWS_HASHED):
+        rows = slice(start, start + _ROWS_HASHED)
+        keys[rows] = (letters[rows] * odd).sum(axis=1, dtype=np.uint64)
+    return keys
 
 
 def _is_empty(ids: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -28,6 +28,7 @@ from badac.estimators.fitting import Recipe, fit_classes
 from badac.judge import FittedModel, Judgement
 from badac.noise import Noise
 from badac.nuisance.model import innermost
+from badac.threads import in_order
 from badac.training import TrainingScales, TrainingSet
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     doubtful = np.ones(n, dtype=np.bool_)
     if of_all is not None:
         doubtful = of_all.doubtful(replace(known, training=training.objects, label=training.label))
-    for held in folds(training.label, _FOLDS if cheap else _FOLDS_LEARNED_ANEW, rng):
+
+    def learned_without(held: BoolArray) -> FittedModel:
+        """Classes and anomaly model, learned without the objects (n,) that are held out."""
         rest = training.take(~held)
         fitted = fit_classes([Again(one) for one in inner], rest, recipe.nuisance)
         learned = replace(
@@ -84,32 +87,45 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
             calibration=PosteriorCalibration.unchanged(),
             anomaly_model=None,
         )
-        if recipe.anomaly is not None:
-            around = replace(known, training=rest.objects, label=rest.label, models=learned.class_models)
-            anomaly: AnomalyModel
-            if of_all is None:
-                anomaly = recipe.anomaly.fit(around, rng)
-            else:
-                anomaly = of_all.refit_without_some(around, doubtful[~held], rng)
-            if isinstance(anomaly, OfPart):
-                anomaly = anomaly.as_of_all(len(rest) / n)
-            learned = replace(learned, anomaly_model=anomaly)
-        judged = Judgement(learned, training.objects[held], recipe.n_threads)
+        if recipe.anomaly is None:
+            return learned
+        around = replace(known, training=rest.objects, label=rest.label, models=learned.class_models)
+        anomaly: AnomalyModel
+        if of_all is None:
+            anomaly = recipe.anomaly.fit(around, rng)
+        else:
+            anomaly = of_all.refit_without_some(around, doubtful[~held], rng)
+        if isinstance(anomaly, OfPart):
+            anomaly = anomaly.as_of_all(len(rest) / n)
+        return replace(learned, anomaly_model=anomaly)
+
+    def to_score() -> Iterator[tuple[BoolArray, FittedModel, Measurements | None]]:
+        # Whatever is drawn is drawn here, fold by fold.
+        for held in folds(training.label, _FOLDS if cheap else _FOLDS_LEARNED_ANEW, rng):
+            learned = learned_without(held)
+            yield held, learned, _drawn(learned, training.objects[held], drawing)
+
+    def scored(part: tuple[BoolArray, FittedModel, Measurements | None]) -> npt.NDArray[np.float64]:
+        held, learned, anomalies = part
+        judged = Judgement(learned, training.objects[held])
         score[held], level[held], predicted[held] = judged.strangeness, judged.level, judged.predicted
-        drawn.append(_drawn_scores(judged, drawing))
-        asked |= held
+        asked[held] = True
+        if anomalies is None:
+            return np.empty(0)
+        return Judgement(learned, anomalies).strangeness
+
+    # A fold is scored while the next one is learned.
+    drawn += in_order(scored, to_score(), recipe.n_threads)
     one_scale = getattr(recipe.anomaly, "noise_cancels", False)
     about = use[asked], score[asked], level[asked], predicted[asked]
     return LeftOut(*about, len(model.classes), one_scale, np.concatenate(drawn))
 
 
-def _drawn_scores(judged: Judgement, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Scores (d,) of anomalies as the anomaly model of a fold has them, with the noise of its left-out objects."""
-    model = judged.model
+def _drawn(model: FittedModel, objects: Measurements, rng: np.random.Generator) -> Measurements | None:
+    """Anomalies as the anomaly model of a fold has them, with the noise of its left-out objects; None where it has none."""
     if not isinstance(model.anomaly_model, Deviations):
-        return np.empty(0)
-    objects = draw_anomalies(model.anomaly_model, judged.objects, model.noise, _DRAWN // _FOLDS, rng)
-    return np.empty(0) if objects is None else Judgement(model, objects, judged.n_threads).strangeness
+        return None
+    return draw_anomalies(model.anomaly_model, objects, model.noise, _DRAWN // _FOLDS, rng)
 
 
 def folds(label: IntArray, n_folds: int, rng: np.random.Generator) -> Iterator[BoolArray]:

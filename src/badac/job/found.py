@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,8 @@ class Found:
         How the objects differ from the training's.
     n_without : int
         Objects that were left out of the ranking, since somebody has explained them.
+    release : callable
+        Lets go of the memory of rows that were read, where the ranking is on disk (`badac.job.sorted_on_disk`).
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Found:
     why: str = ""
     comparison: Comparison | None = None
     n_without: int = 0
+    release: Callable[[], None] = lambda: None
 
     @property
     def n_objects(self) -> int:
@@ -108,8 +112,32 @@ class Found:
         """How many objects were called what, by the most probable known class."""
         if self.called is not None:
             return self.called
-        best = np.bincount(self.ranking.proba.argmax(axis=1), minlength=len(self.model.classes_))
-        return {str(name): int(n) for name, n in zip(self.model.classes_.tolist(), best, strict=True)}
+        return dict(zip(map(str, self.model.classes_.tolist()), self._calls()[0].tolist(), strict=True))
+
+    @property
+    def sure(self) -> list[int]:
+        """How many objects of each class were called so with a probability above 0.9."""
+        return [int(n) for n in self._calls()[1]]
+
+    @property
+    def n_likely(self) -> int:
+        """How many objects of the ranking are more probably something new than any known class."""
+        return sum(int((piece.verdicts["anomaly_proba"] > 0.5).sum()) for piece in self.pieces())
+
+    def pieces(self) -> Iterator[Ranking]:
+        """Yield the ranking some rows at a time, in order; what was read of a ranking on disk is let go of."""
+        for start in range(0, len(self.ranking), _ROWS_WRITTEN):
+            yield self.ranking.take(slice(start, start + _ROWS_WRITTEN))
+            self.release()
+
+    def _calls(self) -> npt.NDArray[np.int64]:
+        """(2, k): objects called each class, and those of them with a probability above 0.9."""
+        out = np.zeros((2, len(self.model.classes_)), dtype=np.int64)
+        for piece in self.pieces():
+            called = piece.proba.argmax(axis=1)
+            out[0] += np.bincount(called, minlength=out.shape[1])
+            out[1] += np.bincount(called[piece.label_proba > 0.9], minlength=out.shape[1])
+        return out
 
     def columns(self, start: int = 0, stop: int | None = None) -> dict[str, npt.NDArray[Any]]:
         """Return some rows of the ranking as the file has them: rank, object, probabilities, p-value, score, class ..."""
@@ -169,6 +197,7 @@ def write_ranking(found: Found, path: Path) -> list[str]:
                 piece, formulas = safe_frame(pandas.DataFrame(columns))
                 changed += formulas
                 piece.to_csv(path, mode="a", header=start == 0, index=False)
+                found.release()
                 continue
             import pyarrow
             import pyarrow.parquet
@@ -178,6 +207,7 @@ def write_ranking(found: Found, path: Path) -> list[str]:
                 # A dictionary of numbers that hardly repeat takes four times as long as the numbers.
                 writer = pyarrow.parquet.ParquetWriter(path, table.schema, use_dictionary=["class", KIND])
             writer.write_table(table)
+            found.release()
     finally:
         if writer is not None:
             writer.close()

@@ -23,12 +23,13 @@ from badac.comparison.compare import compare
 from badac.comparison.turns import MOST, turn_of
 from badac.data import Catalogue, Layout
 from badac.data.reach import beyond, said_of_beyond, times_of
-from badac.data.rows import more_than_once, packed
+from badac.data.rows import packed
 from badac.estimators import BADACClassifier
 from badac.estimators.validation import names_of_columns
 from badac.job.batches import batches
 from badac.job.found import SHOWN, Found
 from badac.job.record import layout_of
+from badac.job.sorted_on_disk import SortedOnDisk, merged
 from badac.ranking import Ranking, strangest_first
 from badac.threads import ahead, in_order, n_threads, one_thread_in_blas
 from badac.verdicts import WITH_PVALUES, Verdicts
@@ -58,6 +59,9 @@ class RankOptions:
         On a cluster: objects in the ranking, if there are more; the parts hold all of them.
     without : frozenset of str
         Names of objects that are judged, but neither ranked nor listed: somebody has explained them.
+    scratch : path, optional
+        Folder in which more than half a million objects are sorted (`badac.job.sorted_on_disk`), some 60 bytes each; by
+        default that of `tempfile` (``TMPDIR``).
 
     Examples
     --------
@@ -74,6 +78,7 @@ class RankOptions:
     on_error: str = "stop"
     n_ranked: int = 10_000_000
     without: frozenset[str] = frozenset()
+    scratch: Path | None = None
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "report"):
@@ -205,13 +210,7 @@ def merge(parts: Sequence[Verdicts]) -> Ranking:
     >>> merge([score_batch(model, from_table(table[:3])), score_batch(model, from_table(odd))]).objects[0]
     np.int64(4)
     """
-    return _merged(list(parts))
-
-
-def _merged(parts: list[Verdicts]) -> Ranking:
-    """As `merge`, but the list is emptied meanwhile: of millions of objects there is never a second copy of the whole table."""
-    order = strangest_first(np.concatenate([part.score for part in parts]))
-    return Ranking(Verdicts.together((parts.pop(0) for _ in range(len(parts))), order), order)
+    return merged(list(parts))
 
 
 def strangest(
@@ -243,7 +242,7 @@ def rank_file(
     done: Callable[[int], None] = lambda n: None,
     say: Callable[[str], None] = lambda words: None,
 ) -> Found:
-    """Judge and rank all objects of a file, holding one batch of them in memory.
+    """Judge and rank all objects of a file, holding one batch of them in memory, and half a million verdicts.
 
     Parameters
     ----------
@@ -277,7 +276,7 @@ def rank_file(
     """
     layout = options.layout or layout_of(model)
     start = perf_counter()
-    parts: list[Verdicts] = []
+    verdicts = SortedOnDisk(options.scratch)
     kept: tuple[Catalogue, Any] | None = None
     some_kept: tuple[Catalogue, Any] | None = None
     n = n_measured = 0
@@ -299,7 +298,7 @@ def rank_file(
         if left.size or not options.without:
             kept = strangest(kept, batch[left], verdict.score[left], options.n_shown)
             # Of millions of objects their names are the largest column.
-            parts.append(verdict.take(left).having(object=packed(verdict["object"][left])))
+            verdicts.add(verdict.take(left).having(object=packed(verdict["object"][left])))
         recognised = recognised or batch.recognised
         away += out_of_reach(model, batch)
         done(len(verdict))
@@ -310,12 +309,13 @@ def rank_file(
     for note in said_of_out_of_reach(away, model):
         notes[note] = None
         say(note)
-    several = len(parts) > 1
-    ranking = _merged(parts)
-    if several and (again := more_than_once(ranking.verdicts["object"])) and again not in notes:
+    several, ranking = verdicts.n_batches > 1, verdicts.ranking()
+    if several and (again := verdicts.names_more_than_once(ranking)) and again not in notes:
         notes[again] = None
         say(again)
     comparison = compared(model, some_kept[0])
+    listed = list_of(model, ranking, options.fdr, comparison)
+    verdicts.release()
     return Found(
         model=model,
         source=Path(path).name,
@@ -328,5 +328,6 @@ def rank_file(
         command=options.command,
         comparison=comparison,
         n_without=n - len(ranking),
-        **list_of(model, ranking, options.fdr, comparison),
+        release=verdicts.release,
+        **listed,
     )

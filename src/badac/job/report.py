@@ -69,7 +69,7 @@ def report_page(found: Found, *, file: str = "ranking.parquet") -> Page:
 def headline(found: Found) -> str:
     """Say in two sentences what was found."""
     n = found.n_objects
-    likely = int((found.ranking.verdicts["anomaly_proba"] > 0.5).sum())
+    likely = found.n_likely
     said = (
         f"{n:,} object{'s' if n != 1 else ''} compared with {len(found.model.classes_)} known class"
         f"{'es' if len(found.model.classes_) > 1 else ''}. {likely:,} {'is' if likely == 1 else 'are'} more probably "
@@ -242,10 +242,8 @@ def _card(
 def _classes(page: Page, found: Found) -> None:
     page.section("What the objects are")
     n = found.n_objects
-    best, called = found.ranking.label_proba, found.ranking.proba.argmax(axis=1)
     rows = []
-    for number, (name, count) in enumerate(found.counts.items()):
-        sure = int((best[called == number] > 0.9).sum())
+    for (name, count), sure in zip(found.counts.items(), found.sure, strict=True):
         rows.append([name, f"{count:,}", f"{100 * count / n:.1f} %", f"{sure:,}"])
     page.table(
         "Objects by their most probable known class",

@@ -17,6 +17,7 @@ from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, averaged, deconvolve, start_mixture
 from badac.registry import registered
+from badac.threads import in_order
 from badac.training import FloatArray
 
 # Sizes to try, each twice the last; how far they grow with the class, and members to start from: by the log-loss of
@@ -78,16 +79,23 @@ class Shape:
             return KernelDensity.of(latent, rng, weights=weights)
         if self.kind == "gaussian":
             return Mixture.standard(latent.rank)
-        return averaged([self._learn_mixture(latent, rng, max_steps) for _ in range(self.copies)])
+        # What is drawn is drawn in order; the rest may be done side by side.
+        starts = [self._start(latent, rng) for _ in range(self.copies)]
+        return averaged(list(in_order(lambda start: _improved(latent, *start, max_steps), starts)))
 
-    def _learn_mixture(self, latent: LatentLikelihood, rng: np.random.Generator, max_steps: int) -> Mixture:
+    def _start(self, latent: LatentLikelihood, rng: np.random.Generator) -> tuple[LatentLikelihood, Mixture]:
+        """Members to start with, and a mixture of them."""
         # Far from the answer a few hundred members a component say all that the next step needs. No fewer: a start that
         # misses the rare members' components does not find them later.
         few = latent
         if len(latent) > 1.25 * _TO_START_WITH:
             few = latent[np.sort(rng.choice(len(latent), _TO_START_WITH, replace=False))]
-        mixture = deconvolve(few, start_mixture(few, self.n_components, rng), max_steps=max_steps)
-        return mixture if few is latent else deconvolve(latent, mixture, max_steps=3)
+        return few, start_mixture(few, self.n_components, rng)
+
+
+def _improved(latent: LatentLikelihood, few: LatentLikelihood, mixture: Mixture, max_steps: int) -> Mixture:
+    mixture = deconvolve(few, mixture, max_steps=max_steps)
+    return mixture if few is latent else deconvolve(latent, mixture, max_steps=3)
 
 
 def candidates(n_members: int, least: int = 1) -> Iterator[Shape]:

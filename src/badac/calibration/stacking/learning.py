@@ -47,6 +47,7 @@ from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
 from badac.noise.kinds import NoiseKind, kind_of
 from badac.noise.model import PerClassNoise
+from badac.threads import in_order
 from badac.training import TrainingSet
 
 BoolArray = npt.NDArray[np.bool_]
@@ -82,9 +83,10 @@ def learn_ensemble(
     *,
     use_gaps: bool = True,
     invited: bool = False,
-    n_threads: int = 1,
 ) -> Ensemble | None:
     """Learn a stack, where the coarsened posterior gains over the plain one, or trees beside it do.
+
+    Threads are those to spare (`badac._kernels.spare_threads`).
 
     Parameters
     ----------
@@ -121,14 +123,14 @@ def learn_ensemble(
     copies = [add_noise(objects[asked], level * scale, rng) for level in levels]
     seen = Copies.of(training, blind, of_trees)
     if use_gaps and not objects.complete:
-        trees, unseen = _grow_the_better(training, seen, asked, copies, n_threads)
+        trees, unseen = _grow_the_better(training, seen, asked, copies)
     else:
-        trees, unseen = grow(training, seen, sees_gaps=False, n_threads=n_threads)
+        trees, unseen = grow(training, seen, sees_gaps=False)
     of_gaps = left_out_log_probability(objects.observed, label, asked, training.n_classes)
     log_evidences = np.stack(
         [
-            *_of_class_models(training, models, asked, copies, n_threads),
-            _of_trees(trees, unseen[asked], copies, n_threads),
+            *_of_class_models(training, models, asked, copies),
+            _of_trees(trees, unseen[asked], copies),
             *([np.tile(of_gaps, (len(copies), 1, 1))] if gaps else []),
         ],
         axis=2,
@@ -206,41 +208,46 @@ def _of_class_models(
     models: Sequence[ClassModel],
     asked: IntArray,
     copies: Sequence[Measurements],
-    n_threads: int,
 ) -> FloatArray:
     """Log evidence (o, levels, r, k) of the copies of objects (r,) under class models and `kinds` that had not seen them."""
     out = np.empty((1 + len(kinds()), len(copies), len(asked), len(models)))
-    for held, part in _parts(training, asked):
+
+    def learned() -> Iterator[tuple[IntArray, tuple[Sequence[ClassModel], ...]]]:
+        for held, part in _parts(training, asked):
+            yield held, (learn_each_again(models, part), *learn_kinds(part))
+
+    def ask(part: tuple[IntArray, tuple[Sequence[ClassModel], ...]]) -> None:
+        held, each = part
         everyone = concatenate([copy[held] for copy in copies])
-        each = (learn_each_again(models, part), *learn_kinds(part))
         for row, own in enumerate(each):
-            said = log_evidence(own, everyone, n_threads=n_threads)
-            out[row][:, held] = said.reshape(len(copies), len(held), -1)
+            out[row][:, held] = log_evidence(own, everyone).reshape(len(copies), len(held), -1)
+
+    # One part is asked about while the next is learned.
+    for _ in in_order(ask, learned()):
+        pass
     return out
 
 
-def _of_trees(trees: Trees, unseen: BoolArray, copies: Sequence[Measurements], n_threads: int) -> FloatArray:
+def _of_trees(trees: Trees, unseen: BoolArray, copies: Sequence[Measurements]) -> FloatArray:
     """Log evidence (levels, r, k) of the copies of objects by the trees that had not seen them, (r, t)."""
-    return np.stack([trees.log_evidence(copy, unseen, n_threads=n_threads) for copy in copies])
+    return np.stack([trees.log_evidence(copy, unseen) for copy in copies])
 
 
 def _grow_the_better(
-    training: TrainingSet, seen: Copies, asked: IntArray, copies: Sequence[Measurements], n_threads: int
+    training: TrainingSet, seen: Copies, asked: IntArray, copies: Sequence[Measurements]
 ) -> tuple[Trees, BoolArray]:
     """Grow trees that see gaps if left-out objects gain by it, else trees that do not: a few of both, more of the better."""
     label = training.label[asked]
     log_prior = np.log(np.maximum(np.bincount(label, minlength=training.n_classes), 0.5) / len(label))
     few, losses = [], []
     for way in (False, True):
-        trees, unseen = grow(training, seen, sees_gaps=way, n_trees=TO_CHOOSE_WITH, n_threads=n_threads)
-        told = _of_trees(trees, unseen[asked], copies, n_threads)
+        trees, unseen = grow(training, seen, sees_gaps=way, n_trees=TO_CHOOSE_WITH)
+        told = _of_trees(trees, unseen[asked], copies)
         few.append((trees, unseen))
         losses.append(np.stack([log_losses(part + log_prior, label) for part in told]))
     mean, error = gain_of(*losses)
     trees, unseen = few[int(mean > error)]
-    rest, unseen_by_rest = grow(
-        training, seen, sees_gaps=trees.sees_gaps, n_trees=N_TREES - TO_CHOOSE_WITH, n_threads=n_threads
-    )
+    rest, unseen_by_rest = grow(training, seen, sees_gaps=trees.sees_gaps, n_trees=N_TREES - TO_CHOOSE_WITH)
     return trees.and_more(rest), np.hstack([unseen, unseen_by_rest])
 
 

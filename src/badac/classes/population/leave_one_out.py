@@ -19,6 +19,7 @@ from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
 from badac.latent.factor import Factor
 from badac.latent.likelihood import LatentLikelihood, blocks, products, weighted_residuals
+from badac.threads import in_order, over_blocks
 from badac.training import TrainingScales
 
 # Members up to which the class is learned again without each of five parts; above, a member's part in it is below one in
@@ -113,20 +114,27 @@ def leverage_loss(members: Measurements, factor: Factor, latent: LatentLikelihoo
     r = latent.rank + 1
     normal = np.zeros((members.n_points, r * (r + 1) // 2))
     augmented = np.ones((len(latent), r))
-    for block in blocks(members):
+
+    def normal_of(block: slice) -> FloatArray:
         augmented[block, 1:] = latent[block].position
         weight = weighted_residuals(members[block], factor.mean, factor.psi)[0]
-        normal += weight.T @ products(augmented[block])
+        return np.asarray(weight.T @ products(augmented[block]))
+
+    for part in in_order(normal_of, blocks(members)):
+        normal += part
     scale = np.maximum(normal[:, :1, None], 1e-300)
     inverse = np.linalg.inv(unpack(normal) + 1e-6 * scale * np.eye(r))
     rows, columns = triangle(r)
     folded = inverse[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
     out = np.empty(len(latent))
-    for block in blocks(members):
-        weight, scaled, _ = weighted_residuals(members[block], factor.mean, factor.psi)
+
+    def work(block: slice, _: int) -> None:
+        weight, scaled = weighted_residuals(members[block], factor.mean, factor.psi)[:2]
         left = scaled - weight * (augmented[block, 1:] @ factor.factors.T)
         leverages = np.clip(weight * (products(augmented[block]) @ folded.T), 0.0, 0.7)
         growth = 1.0 / (1.0 - leverages) ** 2 - 1.0
         growth = np.divide(growth, weight, out=growth, where=weight > 0)
         out[block] = 0.5 * np.einsum("ij,ij,ij->i", left, left, growth)
+
+    over_blocks(work, blocks(members), 1)
     return out
