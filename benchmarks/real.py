@@ -3,6 +3,7 @@
     python -m benchmarks.real                        # fixed splits, all sets, all models
     python -m benchmarks.real --sets asas --cross-validate --strange
     python -m benchmarks.real --cross-validate --write-docs     # the tables of docs/light_curves.md
+    python -m benchmarks.real --sets osc --models badac --states 24     # what chance of the fit does to the fixed split
 
 Stars (ASAS, folded grid), X-ray sources (Chandra, catalogue with gaps) and supernovae (OSC, ready grid and raw light curves).
 Rare classes are left out of training. "noisy" adds known noise to the test objects: per object U(0, 2) times the inter-quartile
@@ -263,6 +264,26 @@ def classify(data: DataSet, names: list[str], *, folds: int) -> dict[str, Any]:
     return out
 
 
+def over_states(data: DataSet, names: list[str], n_states: int) -> dict[str, Any]:
+    """Mean and scatter of the log-loss on the fixed split when nothing but the generator of the fit differs."""
+    split = data.fixed()
+    noisy = noisier(split.test, spread(split.train), np.random.default_rng([11, 0]))
+    both, n = replace(split, test=_stacked(split.test, noisy)), split.test.n_objects
+    out: dict[str, Any] = {}
+    for name in names:
+        answers = [MODELS[name](both, np.random.default_rng([7, state]))[:2] for state in range(n_states)]
+        out[name] = {"states": n_states}
+        for key, part in (("clean", slice(None, n)), ("noisy", slice(n, None))):
+            losses = [measure(split.test_label, classes, p[part])[1] for classes, p in answers]
+            out[name][key] = [float(np.mean(losses)), float(np.std(losses, ddof=1))]
+            print(
+                f"  {name:20s} {key} log-loss {out[name][key][0]:.4f}, scatter of one fit {out[name][key][1]:.4f}, "
+                f"the first {losses[0]:.4f}",
+                flush=True,
+            )
+    return out
+
+
 def cell(figures: list[float] | tuple[float, ...]) -> str:
     """Accuracy, with its standard error where there is one, log-loss and calibration error."""
     accuracy, log_loss_, calibration = (f"{figure:.3f}".removeprefix("0") for figure in figures[:3])
@@ -360,6 +381,22 @@ def strange_table(kept: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def states_words(kept: dict[str, Any]) -> str:
+    """What chance of the fit does to the log-loss of the fixed split."""
+    parts = []
+    for name, title in TITLES.items():
+        found = kept.get(name, {}).get("states", {}).get("badac")
+        if found is not None:
+            clean, noisy = (
+                " +- ".join(f"{x:.3f}".removeprefix("0") for x in found[k]) for k in ("clean", "noisy")
+            )
+            parts.append(f"{title} {clean} clean, {noisy} noisy ({found['states']} fits)")
+    return (
+        "The log-loss on a fixed split depends on the generator of the fit (`random_state`) too. Mean and scatter of single "
+        "fits: " + "; ".join(parts) + "."
+    )
+
+
 def write_page(kept: dict[str, Any]) -> None:
     parts = {"fixed": table(kept, "fixed"), "folds": table(kept, "folds"), "strange": strange_table(kept)}
     options = {"fixed": "", "folds": " --cross-validate", "strange": " --strange --no-classes"}
@@ -370,7 +407,7 @@ def write_page(kept: dict[str, Any]) -> None:
                 f"Not measured with this version: `python -m benchmarks.real{options[part]} --write-docs`."
             )
         places[f"real:{part}"] = f"\n{lines}\n"
-    write_into(PAGE, places)
+    write_into(PAGE, places | {"real:states": states_words(kept)})
 
 
 def main() -> None:
@@ -378,6 +415,9 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(RARE), choices=list(RARE))
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--cross-validate", type=int, nargs="?", const=3, default=0, metavar="REPEATS")
+    parser.add_argument(
+        "--states", type=int, default=0, help="only the log-loss of the fixed split over so many fits"
+    )
     parser.add_argument("--strange", action="store_true", help="also the AUC of rare and left-out classes")
     parser.add_argument("--no-classes", action="store_true", help="only --strange")
     parser.add_argument(
@@ -393,7 +433,9 @@ def main() -> None:
         names = [model for model in chosen.models if applies(model, name)]
         print(f"{name}: {data.objects}")
         results[name] = {}
-        if not chosen.no_classes:
+        if chosen.states:
+            results[name]["states"] = over_states(data, names, chosen.states)
+        elif not chosen.no_classes:
             print(
                 f"  accuracy / log-loss / calibration error, {'cross-validated' if chosen.cross_validate else 'fixed split'}"
             )

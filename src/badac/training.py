@@ -25,7 +25,24 @@ IntArray = npt.NDArray[np.int64]
 _ROWS_PER_BLOCK = 4096  # block size
 
 
-@registered("part", holds={"centre": "(p,)", "scale": "(p,) >= 0", "n_bands": "> 0, < 100000"})
+@registered("part", holds={"variance": "(p,) >= 0", "members": ">= 0"})
+@dataclass(frozen=True, eq=False)
+class PooledSpread:
+    """What the classes together say of the spread of one (`badac.classes.population.pooled_spread`).
+
+    Attributes
+    ----------
+    variance : (m,)
+        Of the true values of a class around its mean.
+    members : float
+        How many members' worth of knowledge that is for each class: the more, the more alike the classes are.
+    """
+
+    variance: FloatArray
+    members: float
+
+
+@registered("part", version=2, holds={"centre": "(p,)", "scale": "(p,) >= 0", "n_bands": "> 0, < 100000"})
 @dataclass(frozen=True, eq=False)
 class TrainingScales:
     """What all training objects together say of each point: where a class looks when its own members say too little.
@@ -40,6 +57,8 @@ class TrainingScales:
         The smallest and the largest value of all points.
     n_bands : int
         Number of bands, where the points have any.
+    pooled : PooledSpread or None
+        Where some class has few members.
 
     Examples
     --------
@@ -54,6 +73,7 @@ class TrainingScales:
     lower: float
     upper: float
     n_bands: int = 1
+    pooled: PooledSpread | None = None
 
     @property
     def reach(self) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import nbinom
@@ -105,3 +107,15 @@ def test_the_stack_of_counts_is_stored_with_the_model(tmp_path) -> None:
     new = _counts(40, depth=0.3, seed=5)[0]
     np.testing.assert_array_equal(model.predict_proba(new), again.predict_proba(new))
     assert (model.ensemble_ is None) == (again.ensemble_ is None)
+
+
+def test_probabilities_follow_a_stack_of_counts_that_ties() -> None:
+    objects, label = _counts()
+    training = _training(objects, label)
+    _, told = learn_rates(training)
+    found = learn_of_counts(training, told, np.arange(len(label)), Coarsening(1.0, 1.0, 0.1))
+    assert found is not None and not found.ranks
+    tied = replace(found, gain=0.0, standard_error=0.01)
+    assert tied.in_posterior
+    # A stack that has a say in what is strange may stay out of the probabilities.
+    assert not replace(tied, ranks=True).in_posterior

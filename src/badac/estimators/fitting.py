@@ -23,6 +23,7 @@ from badac.calibration.posterior import MayTell, learn_calibration
 from badac.calibration.stacking.at_points import Deviating
 from badac.classes import Candidate, ClassModel, ClassReport
 from badac.classes.model import ChoosingModel, GridModel
+from badac.classes.population.pooled_spread import with_pooled_spread
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, reach_of, unit_of, within
 from badac.estimators.choices import (
@@ -148,6 +149,7 @@ class Recipe:
         with stage("Learning the noise"):
             noise = learn_noise(open_noise, inside, index, rng)
         training = TrainingSet(inside, index, classes, noise, TrainingScales.of(inside), rng)
+        training = replace(training, scales=with_pooled_spread(training))
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
         if is_open(self.noise):
             kept = {name: one for name, one in kept.items() if _is_under(one[0], training, name)}

@@ -187,6 +187,7 @@ register_migration(
     Migration("SmoothDeviation", 0, dropped=("ground",)),
     Migration("SomethingElse", 0, dropped=("ground",)),
     Migration("Surroundings", 0, to="TrainingScales"),
+    Migration("TrainingScales", 1, added={"pooled": None}),
     Migration("Trees", 0, renamed={"around": "scales"}),
     Migration("YoungClass", 0, to="ConjugateClass"),
 )

@@ -68,8 +68,11 @@ class Ensemble:
 
     @property
     def in_posterior(self) -> bool:
-        """Whether probabilities follow the stack: if left-out objects gain more than a standard error."""
-        return self.gain > self.standard_error
+        """Whether probabilities follow the stack: if left-out objects gain more than a standard error.
+
+        A stack that has no say in what is strange was kept for the probabilities, by the rule of whoever learned it.
+        """
+        return not self.ranks or self.gain > self.standard_error
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -171,7 +171,7 @@ class Axes:
 
     def turn_scales(self, scales: TrainingScales) -> TrainingScales:
         centre = (scales.centre / self.scale) @ self.directions
-        return replace(scales, centre=centre, scale=np.ones_like(self.scale))
+        return replace(scales, centre=centre, scale=np.ones_like(self.scale), pooled=None)
 
     def turn_back(self, factor: Factor, density: LatentDensity) -> tuple[Factor, LatentDensity]:
         """Return what was learned along the axes, at the points."""
