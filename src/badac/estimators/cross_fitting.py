@@ -95,7 +95,7 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
                 anomaly = anomaly.as_of_all(len(rest) / n)
             learned = replace(learned, anomaly_model=anomaly)
         judged = Judgement(learned, training.objects[held], recipe.n_threads)
-        score[held], level[held], predicted[held] = judged.strangeness, judged.level, judged.predicted
+        score[held], level[held], predicted[held] = judged.raw_strangeness, judged.level, judged.predicted
         drawn.append(_drawn_scores(judged, drawing))
         asked |= held
     one_scale = getattr(recipe.anomaly, "noise_cancels", False)
@@ -109,7 +109,7 @@ def _drawn_scores(judged: Judgement, rng: np.random.Generator) -> npt.NDArray[np
     if not isinstance(model.anomaly_model, Deviations):
         return np.empty(0)
     objects = draw_anomalies(model.anomaly_model, judged.objects, model.noise, _DRAWN // _FOLDS, rng)
-    return np.empty(0) if objects is None else Judgement(model, objects, judged.n_threads).strangeness
+    return np.empty(0) if objects is None else Judgement(model, objects, judged.n_threads).raw_strangeness
 
 
 def folds(label: IntArray, n_folds: int, rng: np.random.Generator) -> Iterator[BoolArray]:
