@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import dataclass, field
 
@@ -124,8 +125,10 @@ def test_what_would_not_work_later_is_refused_at_once() -> None:
 
 
 def test_the_words_of_the_docstring_are_those_of_the_registry() -> None:
+    words_of = inspect.getdoc(BADACClassifier)
+    assert words_of is not None
     for parameter in ("class_model", "noise", "anomaly"):
-        listed = re.search(rf"^    {parameter} : {{(.*?)}}", BADACClassifier.__doc__, re.MULTILINE)
+        listed = re.search(rf"^{parameter} : {{(.*?)}}", words_of, re.MULTILINE)
         assert listed is not None
         assert set(re.findall(r'"(\w+)"', listed[1])) == {
             word

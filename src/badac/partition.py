@@ -249,7 +249,8 @@ def lean(model: BADACClassifier, *, pvalues: bool = True) -> BADACClassifier:
     model : BADACClassifier
         Fitted.
     pvalues : bool
-        Whether p-values or probabilities of an anomaly will be asked for.
+        Whether p-values or probabilities of an anomaly will be asked for, or scores of objects with gaps that training objects
+        do not have.
 
     Examples
     --------

@@ -38,8 +38,8 @@ def test_the_average_is_the_weighted_mean_of_the_hypotheses(model, data) -> None
 
 
 def test_an_average_of_one_is_its_part(model, data) -> None:
-    # Who may be an unseen member depends on all hypotheses together: without them, a part is a part.
-    grid = replace(model.anomaly_model_.grid, unseen=())
+    # Who may be an unseen member, or like an isolated one, depends on all hypotheses together: without them, a part is a part.
+    grid = replace(model.anomaly_model_.grid, unseen=(), isolated=())
     whole = replace(model.anomaly_model_, grid=grid)
     for column, hypothesis in enumerate(whole.hypotheses):
         alone = replace(whole, hypotheses=(hypothesis,), shares=(1.0,))

@@ -68,9 +68,9 @@ def test_between_the_classes_is_strange_where_every_density_is_high() -> None:
     left_out = BaseOutputs(objects, np.repeat(evidence[:, None], 3, axis=1), evidence, level)
     found = learn_nonconformity([left_out], label, np.log([0.5, 0.5]), np.ones(1))
     new = np.full((1, 2), -0.1)
-    known = found.surprise(left_out)
+    known = found.surprise(found.number(left_out), left_out)
     outputs = BaseOutputs(objects[:1], np.repeat(new[:, None], 3, axis=1), new, np.zeros(1))
-    assert found.surprise(outputs)[0] > np.quantile(known, 0.9)
+    assert found.surprise(found.number(outputs), outputs)[0] > np.quantile(known, 0.9)
 
 
 def test_what_the_hypotheses_find_is_strange_although_the_object_fits_on_average() -> None:
@@ -92,9 +92,13 @@ def test_what_the_hypotheses_find_is_strange_although_the_object_fits_on_average
     new = BaseOutputs(
         objects[:1], np.repeat(middling[:, None], 3, axis=1), middling, np.zeros(1), np.array([30.0])
     )
-    assert found.surprise(new)[0] > np.quantile(found.surprise(left_out), 0.98)
-    assert plain.surprise(new)[0] < np.quantile(plain.surprise(left_out), 0.9)
-    assert found.reason(new)[0] == DEVIATING
+    for one, low, high in ((found, 0.98, 1.0), (plain, 0.0, 0.9)):
+        surprise = one.surprise(one.number(new), new)[0]
+        known = one.surprise(one.number(left_out), left_out)
+        assert np.quantile(known, low) <= surprise and (high == 1.0 or surprise < np.quantile(known, high))
+    pvalue = found.compare(found.number(new), new)[0]
+    assert found.reason(pvalue, new)[0] == DEVIATING
+    assert found.reason(np.ones(1), new)[0] == ""
 
 
 def test_objects_as_noisy_as_the_noisiest_left_out_one_are_compared_in_full() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import badac
 from badac import BADACClassifier, Measurements
+from badac.calibration.pool import Pool
 from badac.calibration.unusual_gaps import Gap, UsualGaps, carried_over
 from badac.partition import lean
 
@@ -92,3 +96,111 @@ def test_scores_that_were_learned_from_make_nothing_stranger() -> None:
     assert carried[2] == pytest.approx(3.0)
     # Scores that gaps raise are lowered, as far out as anything.
     np.testing.assert_allclose(carried_over(np.array([9.0]), without + 2.0, without), [7.0], atol=1e-9)
+
+
+def mixed(n: int, seed: int, strange: int = 30) -> Measurements:
+    """Whole curves, curves with three kinds of gaps that training curves do not have, and strange ones among all of them."""
+    new, rng = curves(n, seed)[0], np.random.default_rng(seed + 100)
+    values = new.values.copy()
+    values[:strange] += np.linspace(0.0, 2.0, strange)[:, None] * np.sin(20.0 * AT)
+    gaps = np.zeros(new.shape, dtype=np.bool_)
+    gaps[1::4] = rng.random(gaps[1::4].shape) < 1.0 / 3.0
+    gaps[2::4] = (AT > 0.4) & (AT < 0.7)
+    gaps[3::4] = np.arange(40) % 2 == 1
+    return lacking(Measurements(values, 0.2, at=AT), gaps)
+
+
+def test_no_pvalue_contradicts_the_order(model: BADACClassifier) -> None:
+    objects = mixed(400, 5)
+    ranking = model.rank(objects, fdr=0.5)
+    found = model.verdicts(objects, pvalues=True)
+    order = np.argsort(-found.score, kind="stable")
+    assert found.pvalue is not None and found.anomaly_proba is not None
+    assert (np.diff(found.pvalue[order]) >= 0).all()
+    assert (np.diff(found.anomaly_proba[order]) <= 1e-12).all()
+    assert len(np.unique(found.score)) == 400
+    # A list is a beginning of the ranking.
+    assert len(ranking) > 5
+    np.testing.assert_array_equal(ranking.objects, order[: len(ranking)])
+    # By the evidence of fewer points as it is they would.
+    raw = np.argsort(-model.judge(objects).log_odds, kind="stable")
+    assert (np.diff(found.pvalue[raw]) < 0).any()
+    # Whole objects keep their odds, and every gap the order of those that have it.
+    judged = model.judge(objects)
+    whole = objects.observed.all(axis=1)
+    np.testing.assert_array_equal(found.score[whole], judged.log_odds[whole])
+    for kind in (0, 2, 3):  # of the second there are several: numbers of points
+        np.testing.assert_array_equal(
+            np.argsort(found.score[kind::4], kind="stable"),
+            np.argsort(judged.log_odds[kind::4], kind="stable"),
+        )
+
+
+def test_the_order_is_the_same_however_objects_are_judged(model: BADACClassifier, tmp_path: Path) -> None:
+    objects = mixed(120, 6)
+    score = model.anomaly_score(objects)
+    np.testing.assert_allclose(
+        np.concatenate([model.anomaly_score(objects[row : row + 7]) for row in range(0, 120, 7)]),
+        score,
+        rtol=1e-9,
+    )
+    np.testing.assert_allclose(lean(model).anomaly_score(objects), score, rtol=1e-9)
+    badac.save(model, tmp_path / "model.badac")
+    np.testing.assert_allclose(badac.load(tmp_path / "model.badac").anomaly_score(objects), score, rtol=1e-9)
+
+
+@pytest.mark.parametrize("anomaly", ["tophat", "evidence"])
+def test_scores_do_not_depend_on_what_was_asked_before(anomaly: str) -> None:
+    fresh = BADACClassifier("template", anomaly=anomaly, random_state=0).fit(*curves(200, 7))
+    objects = mixed(200, 8)
+    whole = objects[::4]
+    fresh.anomaly_score(whole)
+    assert not fresh.pvalues_ready
+    ranking = fresh.rank(objects)
+    assert fresh.pvalues_ready
+    score = fresh.anomaly_score(objects)
+    np.testing.assert_array_equal(ranking.score, score[ranking.objects])
+    # Scores of other kinds are compared within a class and a range of noise (`badac.calibration.score_map`).
+    judged = fresh.judge(objects, pvalues=True)
+    cell = judged.predicted
+    for number in np.unique(cell):
+        order = np.argsort(-score[cell == number], kind="stable")
+        assert (np.diff(judged.pvalue[cell == number][order]) >= -1e-12).all()
+
+
+def test_ranks_among_left_out_objects_follow_the_gaps_too() -> None:
+    rng = np.random.default_rng(1)
+    label, side = rng.integers(0, 2, 200), rng.choice([-1.0, 1.0], 200)
+    height = side * np.where(label == 1, 1.0, 0.3)
+    stacked = BADACClassifier(random_state=0).fit(
+        Measurements(height[:, None] + 0.4 * rng.standard_t(1.5, (200, 10)), 0.05), label
+    )
+    assert stacked.fitted_.ranks_left_out
+    values = 0.5 * rng.standard_t(1.5, (100, 10))
+    values[:, 3] = np.nan
+    judged = stacked.judge(Measurements(values, 0.05))
+    assert (judged.strangeness != judged.raw_strangeness).any()
+    order = np.argsort(-judged.score, kind="stable")
+    assert (np.diff(judged.pvalue[order]) >= -1e-12).all()
+    assert (np.diff(judged.anomaly_proba[order]) <= 1e-12).all()
+
+
+def test_scores_of_one_pool_as_those_of_another() -> None:
+    rng = np.random.default_rng(0)
+    known = rng.exponential(1.0, 3000)
+    first, second = Pool.of(3.0 + 2.0 * known), Pool.of(known)
+    score = np.sort(np.concatenate([3.0 + 2.0 * rng.exponential(1.0, 500), [-50.0, 40.0, 200.0, 1e4, 1e9]]))
+    found = first.as_in(second, score)
+    assert (np.diff(found) > 0).all()
+    body = (score > first.score[0]) & (score < 60.0)
+    # Two pools of the same objects: the map is their own.
+    np.testing.assert_allclose(found[body], (score[body] - 3.0) / 2.0, rtol=0.01, atol=0.01)
+    inside = (score > first.score[0]) & (score < 1e5)
+    np.testing.assert_allclose(
+        np.log(second.pvalue(found[inside])), np.log(first.pvalue(score[inside])), rtol=0.01, atol=0.01
+    )
+    np.testing.assert_allclose(second.as_in(second, score), score, rtol=1e-9)
+    # A pool that knows nothing changes nothing, and one of ties is no trouble.
+    nothing = Pool.of(np.empty(0))
+    np.testing.assert_allclose(nothing.as_in(nothing, score), score)
+    assert (np.diff(Pool.of(np.zeros(30)).as_in(Pool.of(np.ones(30)), score)) > 0).all()

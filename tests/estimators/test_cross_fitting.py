@@ -50,7 +50,7 @@ def test_all_training_objects_are_compared_with(model: BADACClassifier) -> None:
     assert left_out is not None
     np.testing.assert_array_equal(np.sort(left_out.rows), np.arange(400))
     # Left out, an object looks stranger than to a model that has learned from it.
-    own = model.fitted_.judge(model.training_).strangeness
+    own = model.fitted_.judge(model.training_).raw_strangeness
     assert left_out.score.mean() > own[left_out.rows].mean()
 
 

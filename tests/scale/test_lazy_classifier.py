@@ -66,6 +66,22 @@ def test_every_verb_on_frames_and_arrays_is_the_models_own(
         )
 
 
+def test_gaps_that_training_lacks_leave_order_and_pvalues_in_step(client: Any, survey: Measurements) -> None:
+    assert np.isnan(survey.values).any()
+    own = BADACClassifier("population", random_state=0).fit(*curves(300, seed=1))
+    assert not own.pvalues_ready
+    frame = dd.from_pandas(frame_of(survey), npartitions=5)
+    # The score of an object with an unusual gap asks for left-out objects, whoever asks for it.
+    score, table = on(
+        client, LazyClassifier(own).anomaly_score(frame), LazyClassifier(own).verdicts(frame, pvalues=True)
+    )
+    agree(score, own.anomaly_score(survey))
+    agree(table["pvalue"], own.anomaly_pvalue(survey))
+    in_order = table.sort_values("score", ascending=False, kind="stable")
+    assert (np.diff(in_order["pvalue"]) >= -1e-12).all()
+    assert (np.diff(in_order["anomaly_proba"]) <= 1e-12).all()
+
+
 @pytest.mark.parametrize("name", words("class_model"))
 def test_every_class_model_ranks_alike_on_a_cluster(client: Any, survey: Measurements, name: str) -> None:
     objects, label = curves(60, seed=3)

@@ -27,6 +27,7 @@ from badac.anomalies.at_points import AtPoints
 from badac.anomalies.bad_points import learned_bad_points
 from badac.anomalies.bump import Bump
 from badac.anomalies.hypothesis import Evaluator, Hypothesis, Scales, Weigh
+from badac.anomalies.isolated import Isolated, isolated_members
 from badac.anomalies.learned_summary import class_summaries, process_summaries
 from badac.anomalies.model import FloatArray, Known
 from badac.anomalies.on_a_grid import OnGrid
@@ -170,6 +171,7 @@ class Deviations:
         assert self.grid is not None
         found: list[ClassSummary] = []
         unseen: list[Unseen] = []
+        isolated: list[Isolated] = []
         priors: list[float] = []
         for index, summary in enumerate(self.grid.classes):
             rows = suspects(known, index, summary, doubtful)
@@ -180,7 +182,18 @@ class Deviations:
                 found.append(rare)
                 priors.append(log_share + known.log_prior[index])
             unseen.extend(self._unseen(known, index, rows, doubtful, lengths[index]))
-        grid = replace(self.grid, rare=tuple(found), rare_log_prior=np.array(priors), unseen=tuple(unseen))
+            if self.grid.scales.where is not None and known.log_prior[index] > -np.inf:
+                others = np.setdiff1d(np.flatnonzero(known.label == index), rows)
+                isolated.extend(
+                    isolated_members(known.training[others], summary, float(known.log_prior[index]))
+                )
+        grid = replace(
+            self.grid,
+            rare=tuple(found),
+            rare_log_prior=np.array(priors),
+            unseen=tuple(unseen),
+            isolated=tuple(isolated),
+        )
         return replace(self, grid=grid)
 
     def _unseen(

@@ -32,6 +32,7 @@ from badac.anomalies.hypothesis import (
     joint_log_evidence,
     over_classes,
 )
+from badac.anomalies.isolated import Isolated
 from badac.anomalies.matched_filter import log_bayes_factor, log_bayes_factor_of_any, ratios
 from badac.anomalies.model import FloatArray, Known
 from badac.anomalies.reasons import REACH, STRANGE, WIDEST, Reasons
@@ -57,8 +58,9 @@ _LEAST_SEEN = 0.5
         "rare": "(s,)",
         "rare_log_prior": "(s,) may be -inf",
         "unseen": "(u,)",
+        "isolated": "(i,)",
     },
-    version=2,
+    version=3,
 )
 @dataclass(frozen=True, eq=False)
 class OnGrid:
@@ -75,6 +77,8 @@ class OnGrid:
         Populations of rare members (`badac.anomalies.rare`), and the log priors of belonging to them.
     unseen : tuple of Unseen
         Members unlike all that were seen (`badac.anomalies.unseen`); none for features without an order.
+    isolated : tuple of Isolated
+        Members that stand apart from the others of their class (`badac.anomalies.isolated`); likewise.
 
     Examples
     --------
@@ -94,6 +98,7 @@ class OnGrid:
     rare: tuple[ClassSummary, ...] = ()
     rare_log_prior: FloatArray = field(default_factory=lambda: np.empty(0))
     unseen: tuple[Unseen, ...] = ()
+    isolated: tuple[Isolated, ...] = ()
 
     def blocks(self, objects: Measurements) -> Iterator[tuple[slice, Measurements]]:
         for start in range(0, objects.n_objects, _OBJECTS_PER_BLOCK):
@@ -122,12 +127,16 @@ class OnGrid:
     def _with_unseen(
         self, log_known: FloatArray, under: ObjectsUnderClass, log_anomaly: FloatArray
     ) -> FloatArray:
-        """Add the members unlike all that were seen: only strange objects may be some, and even odds is the least they get."""
+        """Add members unlike all that were seen, and like those that stand apart.
+
+        Only strange objects may be some, and even odds is the least they get.
+        """
         rows = np.flatnonzero(log_anomaly > log_known)
-        if not self.unseen or not rows.size:
+        alternatives: tuple[Unseen | Isolated, ...] = (*self.unseen, *self.isolated)
+        if not alternatives or not rows.size:
             return log_known
         some = under.objects[rows]
-        terms = [one.log_evidence(some, n_threads=under.n_threads) for one in self.unseen]
+        terms = [one.log_evidence(some, n_threads=under.n_threads) for one in alternatives]
         found = logsumexp_rows(np.stack([log_known[rows], *terms], axis=1))
         out = log_known.copy()
         out[rows] = np.minimum(found, log_anomaly[rows])

@@ -164,9 +164,9 @@ class Nonconformity:
         """Numbers of some training objects with a gap, by its kind: filled by whoever judges them so."""
         return {}
 
-    def surprise(self, outputs: BaseOutputs) -> FloatArray:
+    def surprise(self, number: FloatArray, outputs: BaseOutputs) -> FloatArray:
         """Return (n,): minus the log of the share of known objects as strange, about 0.7 for a middling known one."""
-        found = self.together.surprise(self.number(outputs), outputs.level)
+        found = self.together.surprise(number, outputs.level)
         return np.asarray(
             np.where(outputs.objects.observed.any(axis=1), found, 0.0) * self._covered(outputs.level)
         )
@@ -180,12 +180,11 @@ class Nonconformity:
         found, extrapolated = self.together.compare(number, outputs.level)
         return found ** self._covered(outputs.level), extrapolated
 
-    def reason(self, outputs: BaseOutputs) -> npt.NDArray[np.str_]:
-        """Return (n,): which of them makes each object strange; empty for nine of ten known objects."""
+    def reason(self, pvalue: FloatArray, outputs: BaseOutputs) -> npt.NDArray[np.str_]:
+        """Return (n,): which of them makes each object strange; empty for nine of ten known objects, by p-values (n,)."""
         parts = np.stack(self._parts(outputs))
-        strange = self.compare(parts.sum(axis=0), outputs)[0] <= _STRANGE
         names = np.array([UNLIKE, BETWEEN, DEVIATING])
-        return np.where(strange, names[parts.argmax(axis=0)], "")
+        return np.where(pvalue <= _STRANGE, names[parts.argmax(axis=0)], "")
 
     def _covered(self, level: FloatArray) -> FloatArray:
         """How far the left-out objects cover an object's noise: 1 up to the noisiest of them, ever less beyond."""

@@ -35,6 +35,8 @@ _COUNTED, _FEWEST_COUNTED = 50, 10
 # members hold two kinds of them, and their tail is too heavy or too light beyond.
 _TOP, _FEWEST = 0.02, 20
 _SMALLEST = 1e-300
+# How far the tail is followed where two pools are matched, in mean excesses, and in how many steps: 4 % of an excess each.
+_FARTHEST, _TAIL_STEPS = 1e6, 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +107,33 @@ class Pool:
         if far.any():
             out[far] = (there - 0.5 / n) * np.minimum(self.tail.survival(score[far]) / reached, 1.0)
         return np.asarray(np.maximum(out, _SMALLEST))
+
+    @cached_property
+    def _steps(self) -> tuple[FloatArray, FloatArray]:
+        """Scores (q,), rising, and the log of `share` at each, falling: the pool up to the joint, then its tail."""
+        at = self._joint[0]
+        step = float(self.tail.scale @ self.tail.weight)
+        beyond = at + step * np.expm1(np.linspace(0.0, np.log1p(_FARTHEST), _TAIL_STEPS))
+        score = np.unique(np.concatenate([self.score[self.score < at], beyond]))
+        log_share = np.log(self.share(score))
+        falls = np.append(True, log_share[1:] < np.minimum.accumulate(log_share)[:-1])
+        return score[falls], log_share[falls]
+
+    def as_in(self, other: Pool, score: FloatArray) -> FloatArray:
+        """Return (n,): for scores (n,) of objects like those here, the scores that the same shares of another pool reach.
+
+        Rising with the score. Beyond all that both pools know, and below, the last difference stays.
+        """
+        here, share = self._steps
+        there, share_there = other._steps
+        common = (share >= share_there[-1]) & (share <= share_there[0])
+        if not common.any():
+            return np.asarray(score, dtype=np.float64).copy()
+        here = here[common]
+        # np.interp wants rising shares.
+        found = np.interp(-share[common], -share_there, there)
+        shift = np.interp(score, here, found - here)
+        return np.asarray(score + shift)
 
     def possible_pvalues(self, pvalue: float, n_values: int = 19) -> tuple[FloatArray, FloatArray]:
         """Return what the share of known objects may really be where the pool says `pvalue`: values and their weights (g,).

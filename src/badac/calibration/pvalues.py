@@ -95,16 +95,21 @@ class LeftOut:
 
     @cached_property
     def pool(self) -> Pool:
-        """The comparable scores of these objects, each by a map that was learned from others."""
+        """The comparable scores of these objects."""
+        return self.raw_pool if self.one_scale else Pool.of(self.comparable)
+
+    @cached_property
+    def comparable(self) -> FloatArray:
+        """(c,): scores of these objects made comparable, each by a map that was learned from others."""
         if self.one_scale:
-            return self.raw_pool
+            return self.score
         fold = np.random.default_rng(0).permutation(len(self)) % _MAP_FOLDS
         comparable = np.empty(len(self))
         for number in np.unique(fold):
             here = fold == number
             learned = self._learn(~here) if not here.all() else self.score_map
             comparable[here] = learned.apply(self.score[here], self.level[here], self.predicted[here])
-        return Pool.of(comparable)
+        return comparable
 
     @cached_property
     def raw_pool(self) -> Pool:
@@ -122,9 +127,28 @@ class LeftOut:
         comparable = score if self.one_scale else self.score_map.apply(score, level, predicted)
         return self.pool.pvalue(comparable), self.pool.extrapolated(comparable)
 
+    def carried_over(
+        self, alike: LeftOut, some: IntArray, score: FloatArray, level: FloatArray, predicted: IntArray
+    ) -> tuple[FloatArray, BoolArray]:
+        """Return (n,): scores of objects with a gap as scores without, rising with them, and which are extrapolated.
+
+        Parameters
+        ----------
+        alike : LeftOut
+            Some of these objects, judged with the gap.
+        some : (s,)
+            Which ones.
+        score, level, predicted : (n,)
+            Of the objects.
+        """
+        without = Pool.of(self.comparable[some])
+        comparable = score if self.one_scale else alike.score_map.apply(score, level, predicted)
+        found, beyond = alike.pool.as_in(without, comparable), alike.pool.extrapolated(comparable)
+        return found if self.one_scale else self.score_map.undo(found, level, predicted), beyond
+
     @cached_property
     def with_gaps(self) -> dict[Hashable, LeftOut]:
-        """These objects as they would be with gaps, by the kind of gap: filled by whoever judges them so."""
+        """Some of these objects as they would be with gaps, by the kind of gap: filled by whoever judges them so."""
         return {}
 
     def some(self, most: int) -> IntArray:
@@ -133,12 +157,9 @@ class LeftOut:
         return np.sort(np.random.default_rng(0).permutation(of_training)[:most])
 
     def replaced_by(self, score: FloatArray, level: FloatArray, predicted: IntArray) -> LeftOut:
-        """Return training objects (n,) judged otherwise in the place of those here, beside what was confirmed as known."""
-        later = self.rows < 0
-        confirmed = self.score[later], self.level[later], self.predicted[later]
+        """Return training objects (n,) judged otherwise in the place of those here."""
         of_training = np.zeros(len(score), dtype=np.int64)
-        found = LeftOut(of_training, score, level, predicted, self.n_classes, self.one_scale)
-        return found.joined_by(*confirmed)
+        return LeftOut(of_training, score, level, predicted, self.n_classes, self.one_scale)
 
     def joined_by(self, score: FloatArray, level: FloatArray, predicted: IntArray) -> LeftOut:
         """Return the same with objects (n,) that were looked at and found to be known."""

@@ -64,6 +64,11 @@ class ScoreMap:
         cell = predicted, np.searchsorted(self.edges, level, side="right")
         return np.asarray((np.clip(score, -_LARGEST, _LARGEST) - self.location[cell]) / self.scale[cell])
 
+    def undo(self, comparable: FloatArray, level: FloatArray, predicted: IntArray) -> FloatArray:
+        """Return (n,): the scores of which these are the comparable ones."""
+        cell = predicted, np.searchsorted(self.edges, level, side="right")
+        return np.asarray(comparable * self.scale[cell] + self.location[cell])
+
 
 def _summary(score: FloatArray, around: tuple[float, float], *, borrow: bool = True) -> tuple[float, float]:
     """Location and scale of scores (n,), drawn towards those `around` the fewer they are."""

@@ -8,6 +8,8 @@ fewer points, other odds. So training objects are judged with the same kind of g
 The last bracket, what a training object gains from having been learned from, is known without the gap, and no smaller than with
 it: the model is not learned again for a gap. (Scores of training objects with the gap alone are too small: lists at a level of
 0.1 held 0.11 to 0.26 known objects, seeds 500 and 501 of released 1 with 2,000 training curves; with the bracket 0.02 to 0.11.)
+The object's score is carried over to the score that the same share of these training objects has without the gap
+(`badac.calibration.pool.Pool.as_in`), and order, p-value and probability of an anomaly are all made of that one number.
 A kind of gap depends on the object alone, not on the others of its table:
 
     columns     one or two missing ones of a few columns; a stretch of a curve, in sixteenths of the range
@@ -30,6 +32,8 @@ IntArray = npt.NDArray[np.int64]
 
 # A column that fewer training objects lack is one whose absence left-out objects do not know; so with the number of points.
 _RARELY_MISSING = 0.02
+# Shares of 2,000 training objects, and the fewest points of a fiftieth of them, as another 2,000 may have them.
+_MAYBE_RARELY = 1.5
 # Up to so many columns a pattern is taken as it is; in longer curves in parts of the range, and by number otherwise.
 _FEW_COLUMNS, _EXACT, _PARTS = 32, 2, 16
 # Numbers of points to a factor of 2^(1/4): within a tenth.
@@ -89,6 +93,12 @@ class UsualGaps:
         if not lacking.any() or not len(known):
             return known
         return without_columns(known, lacking[np.arange(len(known)) % len(lacking)])
+
+    def may_be_unusual(self, observed: BoolArray) -> bool:
+        """Whether any of some objects (n, m) may have a gap that other samples of the training objects would not have."""
+        lacking = (~observed & (self.missing < _MAYBE_RARELY * _RARELY_MISSING)).any(axis=1)
+        number = observed.sum(axis=1)
+        return bool(((lacking | (number < _MAYBE_RARELY * self.fewest)) & (number > 0)).any())
 
     def kinds(self, observed: BoolArray) -> Iterator[tuple[IntArray, Gap]]:
         """Yield rows of objects (n, m) with the same kind of gap that training objects do not have, and the kind."""

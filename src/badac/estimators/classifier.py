@@ -385,9 +385,12 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         The posterior log odds of the anomaly; with ``anomaly="evidence"`` minus the total log evidence. Where the classes do
         not follow their models, so that there is an `ensemble_`, "auto" takes the odds from the object's rank among left-out
-        training objects (`badac.calibration.null_distribution`). `score_meaning_` says which of them it is.
+        training objects (`badac.calibration.null_distribution`). `score_meaning_` says which of them it is. An object with gaps
+        that training objects do not have scores as whole ones do that are as rare, by left-out objects with such gaps
+        (`prepare_pvalues`), so that no p-value contradicts the order.
         """
-        return self.judge(X, X_err=X_err, exposure=exposure).score
+        objects = self._recognised(X, X_err, exposure)[0]
+        return self._walk(objects, pvalues=self.fitted_.lacks_unusually(objects)).score
 
     def anomaly_proba(self, X: Any, *, X_err: Any = None, exposure: Any = None) -> FloatArray:
         """Return (n,): posterior probability that the object belongs to no known class.
@@ -445,7 +448,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if fdr is not None:
             check_share(fdr)
         objects, given = self._recognised(X, X_err, exposure)
-        judged = self._walk(objects, pvalues=fdr is not None or self.fitted_.anomaly_model is not None)
+        judged = self._walk(objects, pvalues=fdr is not None or self.fitted_.compares(objects))
         rows = np.arange(len(judged.objects))
         if verdicts is not None:
             judged, rows = looked_at(judged, verdicts)
@@ -505,10 +508,8 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Whether to compare with known objects too: p-values, and which of them are extrapolated.
         """
         objects, table = self._recognised(X, X_err, exposure)
-        needed = pvalues or self.fitted_.anomaly_model is not None
-        return _named(
-            self._walk(objects, pvalues=needed).verdicts(WITH_PVALUES if pvalues else STANDARD), table
-        )
+        judged = self._walk(objects, pvalues=pvalues or self.fitted_.compares(objects))
+        return _named(judged.verdicts(WITH_PVALUES if pvalues else STANDARD), table)
 
     def _recognised(self, X: Any, X_err: Any, exposure: Any) -> tuple[Measurements, Any]:
         check_is_fitted(self)

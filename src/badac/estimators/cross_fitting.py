@@ -108,11 +108,11 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     def scored(part: tuple[BoolArray, FittedModel, Measurements | None]) -> npt.NDArray[np.float64]:
         held, learned, anomalies = part
         judged = Judgement(learned, training.objects[held])
-        score[held], level[held], predicted[held] = judged.strangeness, judged.level, judged.predicted
+        score[held], level[held], predicted[held] = judged.raw_strangeness, judged.level, judged.predicted
         asked[held] = True
         if anomalies is None:
             return np.empty(0)
-        return Judgement(learned, anomalies).strangeness
+        return Judgement(learned, anomalies).raw_strangeness
 
     # A fold is scored while the next one is learned.
     drawn += in_order(scored, to_score(), recipe.n_threads)

@@ -14,7 +14,7 @@ from badac.anomalies import AnomalyModel, Deviations, Known
 from badac.anomalies.deferred import Deferred, as_learned
 from badac.calibration.pool import Pool
 from badac.calibration.posterior import PosteriorCalibration
-from badac.calibration.pvalues import LeftOut
+from badac.calibration.pvalues import IntArray, LeftOut
 from badac.calibration.two_groups import TwoGroups
 from badac.calibration.unusual_gaps import Gap, UsualGaps
 from badac.classes import ClassModel, ClassReport
@@ -187,21 +187,34 @@ class FittedModel:
         known = self.some_known
         return None if known is None else UsualGaps.of(known.observed)
 
-    def left_out_with(self, gap: Gap, n_threads: int) -> LeftOut:
-        """Return left-out objects as they would be with a gap (`badac.calibration.unusual_gaps`); kept beside the others."""
+    def left_out_with(self, gap: Gap, n_threads: int) -> tuple[LeftOut, IntArray]:
+        """Return some left-out objects as they would be with a gap (`badac.calibration.unusual_gaps`), and which they are.
+
+        Kept beside the others.
+        """
         left_out, known = self.left_out, self.some_known
         assert left_out is not None and known is not None
+        some = left_out.some(_COMPARED)
         key, known, found = self.log_prior.tobytes(), self.in_units(known), left_out.with_gaps
         if key not in found:
             # Without a gap: what left-out objects lose against those that were learned from.
             whole = Judgement(self, known, n_threads)
-            lost = np.maximum(left_out.score[left_out.some(_COMPARED)] - whole.strangeness, 0.0)
+            lost = np.maximum(left_out.score[some] - whole.raw_strangeness, 0.0)
             found[key] = left_out.replaced_by(lost, whole.level, whole.predicted)
         if (key, gap) not in found:
             lacking = Judgement(self, gap.applied(known), n_threads)
-            score = lacking.strangeness + found[key].score[: len(known)]
+            score = lacking.raw_strangeness + found[key].score
             found[key, gap] = left_out.replaced_by(score, lacking.level, lacking.predicted)
-        return found[key, gap]
+        return found[key, gap], some
+
+    def compares(self, objects: Measurements) -> bool:
+        """Whether score and probability of an anomaly of some objects (n, m) ask for left-out ones."""
+        return self.anomaly_model is not None or self.lacks_unusually(objects)
+
+    def lacks_unusually(self, objects: Measurements) -> bool:
+        """Whether any of some objects (n, m) may have a gap that training objects do not have."""
+        usual = None if objects.complete else self.usual_gaps
+        return usual is not None and usual.may_be_unusual(objects.observed)
 
     def deviations(self) -> Deviations:
         """Return the hypotheses that explanations are made of: the anomaly model, or fitted now if that is another one."""

@@ -130,11 +130,18 @@ class Judgement:
     @cached_property
     def score(self) -> FloatArray:
         """(n,), high = strange: what `FittedModel.score_meaning` says."""
-        ensemble = self.model.calibration.ensemble
-        if ensemble is None or not self.model.ranks_left_out:
+        model, ensemble = self.model, self.model.calibration.ensemble
+        if ensemble is not None and model.ranks_left_out:
+            surprise = ensemble.nonconformity.surprise(self.strangeness, self.deviating)
+            return _no_nan("score", log_odds(surprise, model.anomaly_prior))
+        if self.strangeness is self.raw_strangeness:
             return self.log_odds
-        surprise = ensemble.nonconformity.surprise(self.deviating)
-        return _no_nan("score", log_odds(surprise, self.model.anomaly_prior))
+        # Of an object with an unusual gap: as strange as a whole one that is as rare.
+        prior = 0.0 if model.anomaly_model is None else prior_log_odds(model.anomaly_prior)
+        return _no_nan(
+            "score",
+            np.where(self.strangeness == self.raw_strangeness, self.log_odds, self.strangeness + prior),
+        )
 
     @property
     def anomaly_proba(self) -> FloatArray:
@@ -174,16 +181,56 @@ class Judgement:
             )
         pool, left_out = self.model.pool, self.model.left_out
         assert pool is not None
-        if left_out is not None and left_out.one_scale and not self._gaps:
+        if left_out is not None and left_out.one_scale:
             score, known = self.strangeness[self.measured], pool.score
         else:
-            # P-values of several pools, by noise level, class or gap: on their own scale.
+            # P-values of several pools, by noise level or class: on their own scale.
             score, known = -np.log(pvalue), -np.log(pool.pvalue(pool.score))
         return TwoGroups.averaged(pvalue, score, known, self.model.anomaly_prior, np.random.default_rng(0))
 
     @cached_property
     def strangeness(self) -> FloatArray:
-        """(n,): what p-values are counted by: the log Bayes factor of the anomaly, or nonconformity where there is a stack."""
+        """(n,): what score, p-value and probability of an anomaly are made of, so that none of them contradicts another.
+
+        `raw_strangeness`; of objects with gaps that training objects do not have, as it would be without
+        (`badac.calibration.unusual_gaps`), where left-out objects can tell.
+        """
+        return self._carried[0]
+
+    @cached_property
+    def _carried(self) -> tuple[FloatArray, BoolArray]:
+        """`strangeness`, and where more than the number of left-out objects with the gap was needed to tell it."""
+        model, raw = self.model, self.raw_strangeness
+        beyond = np.zeros(len(raw), dtype=np.bool_)
+        if not self._gaps or not (model.ranks_left_out or model.left_out is not None):
+            return raw, beyond
+        found = raw.copy()
+        if model.ranks_left_out:
+            known = self._of_known_with_gaps
+            for rows, gap in self._gaps:
+                found[rows] = carried_over(raw[rows], known[gap], known[Gap()])
+            return found, beyond
+        assert model.left_out is not None
+        for rows, gap in self._gaps:
+            alike, some = model.left_out_with(gap, self.n_threads)
+            about = raw[rows], self.level[rows], self.predicted[rows]
+            found[rows], beyond[rows] = model.left_out.carried_over(alike, some, *about)
+        return found, beyond
+
+    @property
+    def _of_known_with_gaps(self) -> dict[Gap, FloatArray]:
+        """Raw strangeness (s,) of some training objects without, and with each kind of gap that these objects have."""
+        model, ensemble, known = self.model, self.model.calibration.ensemble, self.model.some_known
+        assert known is not None and ensemble is not None
+        known, kept = model.in_units(known), ensemble.nonconformity.with_gaps
+        for gap in (Gap(), *(gap for _, gap in self._gaps)):
+            if gap not in kept:
+                kept[gap] = Judgement(model, gap.applied(known), self.n_threads).raw_strangeness
+        return kept
+
+    @cached_property
+    def raw_strangeness(self) -> FloatArray:
+        """(n,): the log Bayes factor of the anomaly, or nonconformity where there is a stack; with the gaps that there are."""
         ensemble, model = self.model.calibration.ensemble, self.model
         if ensemble is not None and model.ranks_left_out:
             return ensemble.nonconformity.number(self.deviating)
@@ -222,11 +269,7 @@ class Judgement:
     def _raw_pvalue(self) -> FloatArray:
         """(n,): share of left-out objects at least as strange, by the numbers as they are."""
         assert self.model.left_out is not None
-        pvalue = self.model.left_out.raw_pool.pvalue(self.strangeness)
-        for rows, gap in self._gaps:
-            alike = self.model.left_out_with(gap, self.n_threads)
-            pvalue[rows] = alike.raw_pool.pvalue(self.strangeness[rows])
-        return pvalue
+        return self.model.left_out.raw_pool.pvalue(self.strangeness)
 
     @cached_property
     def _gaps(self) -> tuple[tuple[IntArray, Gap], ...]:
@@ -238,15 +281,11 @@ class Judgement:
     def _compared(self) -> tuple[FloatArray, BoolArray]:
         model, ensemble, left_out = self.model, self.model.calibration.ensemble, self.model.left_out
         if ensemble is not None and model.ranks_left_out:
-            pvalue, extrapolated = ensemble.nonconformity.compare(self._as_without_gaps(), self.deviating)
-        elif left_out is not None and left_out.one_scale and not self._gaps:
+            pvalue, extrapolated = ensemble.nonconformity.compare(self.strangeness, self.deviating)
+        elif left_out is not None and left_out.one_scale:
             pvalue, extrapolated = self._raw_pvalue, left_out.raw_pool.extrapolated(self.strangeness)
         elif left_out is not None:
-            score, level, predicted = self.strangeness, self.level, self.predicted
-            pvalue, extrapolated = left_out.compare(score, level, predicted)
-            for rows, gap in self._gaps:
-                alike = model.left_out_with(gap, self.n_threads)
-                pvalue[rows], extrapolated[rows] = alike.compare(score[rows], level[rows], predicted[rows])
+            pvalue, extrapolated = left_out.compare(self.strangeness, self.level, self.predicted)
         else:
             raise ValueError(
                 "p-values compare with known objects that were left out while learning, and none were left out yet: call "
@@ -254,20 +293,9 @@ class Judgement:
             )
         # The odds of an object without any point are the prior's, which is more than known objects keep, but nothing
         # about it is strange.
-        return _no_nan("pvalue", np.where(self.measured, pvalue, 1.0)), extrapolated & self.measured
-
-    def _as_without_gaps(self) -> FloatArray:
-        """Strangeness (n,) as it would be without gaps that training objects do not have (`badac.calibration.unusual_gaps`)."""
-        found, known, ensemble = self.strangeness, self.model.some_known, self.model.calibration.ensemble
-        if known is None or ensemble is None or not self._gaps:
-            return found
-        found, known, kept = found.copy(), self.model.in_units(known), ensemble.nonconformity.with_gaps
-        for gap in (Gap(), *(gap for _, gap in self._gaps)):
-            if gap not in kept:
-                kept[gap] = Judgement(self.model, gap.applied(known), self.n_threads).strangeness
-        for rows, gap in self._gaps:
-            found[rows] = carried_over(found[rows], kept[gap], kept[Gap()])
-        return found
+        return _no_nan("pvalue", np.where(self.measured, pvalue, 1.0)), (
+            extrapolated | self._carried[1]
+        ) & self.measured
 
     def verdicts(self, asked: Sequence[str] = STANDARD) -> Verdicts:
         """Return the table of what was asked for; without an anomaly class there is no ``anomaly_proba`` in it."""
@@ -280,7 +308,7 @@ class Judgement:
         found = explain(self.objects, deviations, model.known, model.classes, n_threads=self.n_threads)
         if ensemble is not None and model.ranks_left_out:
             # What no hypothesis about anomalies finds strange may be so among left-out objects.
-            reason = ensemble.nonconformity.reason(self.deviating)
+            reason = ensemble.nonconformity.reason(self.pvalue, self.deviating)
             unexplained = (found.hypothesis == NOTHING) & (reason != "")
             found = replace(found, hypothesis=np.where(unexplained, reason, found.hypothesis))
         return found.in_units(1.0 / model.units)

@@ -168,6 +168,7 @@ register_migration(
     Migration("Described", 0, to="ClassSummary", renamed={"mixture": "density"}),
     Migration("Deviations", 0, changed=_deviations),
     Migration("OnGrid", 1, added={"unseen": ()}),
+    Migration("OnGrid", 2, added={"isolated": ()}),
     Migration("LeftOut", 1, added={"one_scale": False}),
     Migration("LeftOut", 2, added={"drawn": np.empty(0)}),
     Migration("GaussianProcess", 0, added={"noise": None}),
