@@ -73,6 +73,9 @@ class PosteriorCalibration:
                 f"Posterior: evidence to the power {self.coarsening.exponent:.2g}, by which left-out training objects gain "
                 f"{self.coarsening.gain:.2g} nats an object."
             ]
+        if self.coarsening.contaminated > 0.0:
+            few = f"{self.coarsening.contaminated:.1g}"
+            return [f"Posterior: the evidence as it is, but for a share of {few} that no class may explain."]
         return ["Posterior: the evidence as it is."]
 
     def apply(
