@@ -174,10 +174,14 @@ def test_labels_apart_match_names_of_any_type(stars: Any, tmp_path: Path) -> Non
     assert found.ids.tolist() == ["a", "c"] and found.label is not None and found.label.tolist() == ["M", "K"]
     again = pandas.concat([kinds, kinds])
     assert len(from_table(stars, labels=again, columns={"label": "spectral"})) == 2
+    # Of two columns one is the name; of three it takes a word.
+    alone = from_table(stars, labels=kinds)
+    assert alone.label is not None and alone.label.tolist() == ["M", "K"]
     with pytest.raises(
-        ValueError, match="none for the label. Say which it is.*--label NAME.* Columns: name, spectral"
+        ValueError,
+        match="none for the label. Say which it is.*--label NAME.* Columns: name, spectral, luminosity",
     ):
-        from_table(stars, labels=kinds)
+        from_table(stars, labels=kinds.assign(luminosity=["V", "III"]))
     with pytest.raises(ValueError, match="no object is in both tables"):
         from_table(stars, labels=kinds.assign(name=["x", "y"]), columns={"label": "spectral"})
 

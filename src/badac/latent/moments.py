@@ -23,8 +23,7 @@ from badac.training import FloatArray, TrainingScales
 _FOR_A_GUESS = 600  # members tell a variance to sqrt(2 / 600) = 6 %: enough for a weight
 # Points up to which all eigenvectors are taken, by cost: LAPACK's grow as the cube, the block iteration as the square.
 _FULL = 128
-# Of the block iteration; more change the evidence of new objects by 0.005 nats of 500 points (rank 8, 69 members).
-_STEPS, _STEPS_FROM_NEAR = 4, 1
+_STEPS, _STEPS_FROM_NEAR = 6, 2  # of the block iteration
 _SPARE = 10  # directions more than are asked for
 
 
