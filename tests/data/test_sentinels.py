@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from badac.data import TableWarning, from_frame, from_long, from_wide
+from badac.data import Layout, TableWarning, from_frame, from_long, from_table, from_wide
 
 pandas = pytest.importorskip("pandas")
 
@@ -114,3 +114,8 @@ def test_what_missing_takes() -> None:
         from_wide(frame, missing=["99"])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="unknown keyword 'mising'"):
         from_wide(frame, mising=[99])  # type: ignore[call-arg]
+
+
+def test_a_number_that_the_training_table_said_already_is_said_once(table: Any) -> None:
+    layout = Layout.of(from_table(table, missing=[-999.0]))
+    assert layout.also(missing=(-999.0, 99.0)).missing == (-999.0, 99.0)

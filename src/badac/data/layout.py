@@ -196,7 +196,7 @@ class Layout:
             self,
             columns={**self.columns, **(columns or {})},
             pair=pair or self.pair,
-            missing=(*self.missing, *missing),
+            missing=tuple(dict.fromkeys((*self.missing, *missing))),
             errors=errors or self.errors,
             preparation=preparation,
             objects=objects or self.objects,
