@@ -38,7 +38,7 @@ def losses(setting: str, number: int, n_train: int, seed: int) -> list[float]:
         return [float(-model.predict_log_proba(new)[rows, label].mean())] * len(ALLOWED)
     evidence, out = model.log_evidence(new), []
     for allowed in ALLOWED:
-        coarsening = replace(found.coarsening, contaminated=allowed / (n_train + 1))
+        coarsening = replace(found.coarsening, contaminated=allowed / (n_train + 1) / evidence.shape[1])
         terms = coarsening.apply(evidence) + model.fitted_.log_prior
         out.append(float((np.logaddexp.reduce(terms, axis=1) - terms[rows, label]).mean()))
     return out

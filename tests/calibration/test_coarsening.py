@@ -28,7 +28,7 @@ def test_one_on_data_that_follow_the_model(seed: int) -> None:
     assert found.exponent == 1.0
     assert found.estimate + 4 * found.uncertainty > 1.0
     # Nothing but half an object in all of them is allowed for: a probability moves by no more than its share.
-    assert found.contaminated == pytest.approx(0.5 / 2001)
+    assert found.contaminated == pytest.approx(0.5 / 2001 / 2)
     moved = softmax(found.apply(evidence), axis=1) - softmax(evidence, axis=1)
     assert 0.0 < np.abs(moved).max() <= found.contaminated
 
@@ -39,7 +39,7 @@ def test_no_probability_is_nearer_to_certainty_than_the_objects_can_show() -> No
     evidence = np.where(label[:, None] == np.arange(2), 0.0, -300.0)
     found = learn_coarsening(evidence, label, EVEN)
     told = softmax(found.apply(evidence), axis=1)
-    np.testing.assert_allclose(told.min(axis=1), 0.5 / 61 / (1.0 + 0.5 / 61), rtol=1e-9)
+    np.testing.assert_allclose(told.min(axis=1), 0.25 / 61 / (1.0 + 0.25 / 61), rtol=1e-9)
 
 
 def test_finds_the_exponent_of_overconfident_evidence() -> None:

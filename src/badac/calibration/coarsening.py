@@ -165,7 +165,8 @@ def learn_coarsening(
     one = _one_more(len(relative))
     gain = float((_losses(relative, prior, one) - _losses(exponent * relative, prior, contaminated)).mean())
     if exponent == 1.0:
-        share = contaminated if contaminated > one else _UNSEEN * one
+        # A contaminated object has the largest density in every class, so that k of them share what one adds.
+        share = contaminated if contaminated > one else _UNSEEN * one / log_evidence.shape[1]
         level = 0.0 if noise is None else float(np.median(noise[usable]))
         return _sharpened(relative, prior, contaminated, level) or Coarsening(
             1.0, estimate, uncertainty, gain=gain, contaminated=share
