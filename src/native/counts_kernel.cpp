@@ -115,10 +115,12 @@ int64_t likelihood_work(const CountsModel& in, const CountsNodes& nodes, int64_t
     return in.r * padded + in.m * nodes.count + padded;
 }
 
-void log_likelihood(const CountsModel& in, const CountsNodes& nodes, const double* counts, const double* exposure, const double* positions,
-                    int64_t n_positions, double* work, double* out) {
+// `kNodes` nodes, known when compiling so that their exponentials run side by side; 0 for any number.
+template <int kNodes>
+BADAC_INLINE void log_likelihood_at(const CountsModel& in, const CountsNodes& nodes, const double* counts, const double* exposure,
+                                    const double* positions, int64_t n_positions, double* work, double* out) {
     const int64_t padded = (n_positions + kDraws - 1) / kDraws * kDraws;
-    const int r = in.r, Q = nodes.count;
+    const int r = in.r, Q = kNodes ? kNodes : nodes.count;
     double *position = work, *tilt = position + r * padded, *score = tilt + in.m * Q;
     for (int64_t k = 0; k < padded; ++k)
         for (int a = 0; a < r; ++a) position[a * padded + k] = positions[(k < n_positions ? k : n_positions - 1) * r + a];
@@ -134,23 +136,29 @@ void log_likelihood(const CountsModel& in, const CountsNodes& nodes, const doubl
             if (!(exposure[j] > 0.0)) continue;
             attention.spent(2 * r + 40 * Q);
             const double *row = in.factors + j * r, *own = tilt + j * Q, *excess = nodes.excess + j * Q;
-            VecD link[2], rate[2], bracket[2], top[2], part[kCountsMaxNodes][2];
+            VecD link[2], rate[2];
             link[0] = link[1] = broadcast<VecD>(in.mean[j]);
             for (int a = 0; a < r; ++a) {
                 const VecD f = broadcast<VecD>(row[a]);
                 for (int v = 0; v < 2; ++v) link[v] = fma(f, load<VecD>(position + a * padded + k + v * L), link[v]);
             }
+            for (int v = 0; v < 2; ++v) rate[v] = link[v] = within(link[v], farthest);
+            exp_negative_of(rate);
             for (int v = 0; v < 2; ++v) {
-                link[v] = within(link[v], farthest);
-                rate[v] = broadcast<VecD>(exposure[j]) * exp_negative(link[v]);
+                rate[v] = broadcast<VecD>(exposure[j]) * rate[v];
                 sum[v] = fma(broadcast<VecD>(counts[j]), link[v], VecD(sum[v] - rate[v]));
-                for (int q = 0; q < Q; ++q) part[q][v] = fma(broadcast<VecD>(-excess[q]), rate[v], broadcast<VecD>(own[q]));
-                top[v] = part[0][v];
-                for (int q = 1; q < Q; ++q) top[v] = larger(top[v], part[q][v]);
-                bracket[v] = zero;
-                for (int q = 0; q < Q; ++q) bracket[v] = bracket[v] + exp_negative(VecD(part[q][v] - top[v]));
-                sum[v] = sum[v] + top[v];
-                product[v] = product[v] * bracket[v];
+                VecD part[kNodes ? kNodes : kCountsMaxNodes], bracket = zero;
+                for (int q = 0; q < Q; ++q) part[q] = fma(broadcast<VecD>(-excess[q]), rate[v], broadcast<VecD>(own[q]));
+                VecD top = part[0];
+                for (int q = 1; q < Q; ++q) top = larger(top, part[q]);
+                for (int q = 0; q < Q; ++q) part[q] = part[q] - top;
+                if constexpr (kNodes > 0)
+                    exp_negative_of(part);
+                else
+                    for (int q = 0; q < Q; ++q) part[q] = exp_negative(part[q]);
+                for (int q = 0; q < Q; ++q) bracket = bracket + part[q];
+                sum[v] = sum[v] + top;
+                product[v] = product[v] * bracket;
             }
             if (++done % kProduct == 0)
                 for (int v = 0; v < 2; ++v) product[v] = take_exponent<double>(product[v], exponent[v]);
@@ -161,6 +169,15 @@ void log_likelihood(const CountsModel& in, const CountsNodes& nodes, const doubl
         }
     }
     for (int64_t k = 0; k < n_positions; ++k) out[k] = score[k];
+}
+
+void log_likelihood(const CountsModel& in, const CountsNodes& nodes, const double* counts, const double* exposure, const double* positions,
+                    int64_t n_positions, double* work, double* out) {
+    // Five are those of badac.latent.count_likelihood.
+    if (nodes.count == 5)
+        log_likelihood_at<5>(in, nodes, counts, exposure, positions, n_positions, work, out);
+    else
+        log_likelihood_at<0>(in, nodes, counts, exposure, positions, n_positions, work, out);
 }
 
 const CountsKernels kernels = {kGroup, posterior_work, posterior, likelihood_work, log_likelihood};

@@ -13,6 +13,7 @@
 #include "low_rank.hpp"
 #include "points.hpp"
 #include "pointwise.hpp"
+#include "rows.hpp"
 #include "shape_rows.hpp"
 #include "trees.hpp"
 #include "widths.hpp"
@@ -53,7 +54,7 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 13;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 14;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_hypothesis(m);
     bind_improve(m);
     bind_latent(m);
@@ -62,6 +63,7 @@ NB_MODULE(_core, m) {
     bind_shape_rows(m);
     bind_low_rank(m);
     bind_pointwise(m);
+    bind_rows(m);
     bind_trees(m);
     bind_counts(m);
     bind_widths(m);

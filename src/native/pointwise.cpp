@@ -1,7 +1,10 @@
 // Points on their own: the walk over objects. Twin: badac/_kernels/pointwise.py.
 #include "pointwise.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "aligned.hpp"
 #include "dispatch.hpp"
@@ -13,10 +16,12 @@ namespace {
 
 constexpr Levels<PointwiseKernels> kLevels = BADAC_LEVELS(pointwise_kernels);
 
-// Rows of g rounded up to `padded`, filled with `filling`.
+// Rows of g rounded up to `padded`, filled with `filling`, or with their own first element if that is not a number.
 AlignedVector<double> widened(const Matrix& from, int64_t padded, double filling) {
     const int64_t m = int64_t(from.shape(0)), g = int64_t(from.shape(1));
     AlignedVector<double> out(size_t(m * padded), filling);
+    if (filling != filling)
+        for (int64_t j = 0; j < m; ++j) std::fill(out.data() + j * padded, out.data() + (j + 1) * padded, from.data()[j * g]);
     for (int64_t j = 0; j < m; ++j) std::copy(from.data() + j * g, from.data() + (j + 1) * g, out.data() + j * padded);
     return out;
 }
@@ -37,9 +42,15 @@ void bind_pointwise(nb::module_& m) {
                         log_weights.shape(1) == y.shape(1),
                     "the mixtures do not fit each other");
             const int64_t padded = (g + kernels.group - 1) / kernels.group * kernels.group;
-            const auto wide_y = widened(y, padded, 0.0), wide_u = widened(u, padded, 1.0), wide_w = widened(log_weights, padded, -1e300);
-            const PointMixtures in{points, padded, wide_y.data(), wide_u.data(), wide_w.data()};
-            over_each_object(n, 20.0 * double(points * padded), n_threads, padded, [&](int64_t i, double* work) {
+            const auto wide_y = widened(y, padded, 0.0), wide_u = widened(u, padded, std::numeric_limits<double>::quiet_NaN()),
+                       wide_w = widened(log_weights, padded, -1e300);
+            std::vector<double> smallest, largest;
+            for (int64_t j = 0; j < points; ++j) {
+                smallest.push_back(*std::min_element(u.data() + j * g, u.data() + (j + 1) * g));
+                largest.push_back(*std::max_element(u.data() + j * g, u.data() + (j + 1) * g));
+            }
+            const PointMixtures in{points, padded, wide_y.data(), wide_u.data(), wide_w.data(), smallest.data(), largest.data()};
+            over_each_object(n, 20.0 * double(points * padded), n_threads, 2 * padded, [&](int64_t i, double* work) {
                 out.data()[i] = kernels.log_evidence(in, values.data() + i * points, variance.data() + i * points, work);
             });
         },

@@ -9,11 +9,12 @@ namespace badac {
 struct PointMixtures {
     int64_t m, padded;  // points, and Gaussians at each rounded up to whole groups of vectors
     const double *values, *variance, *log_weights;  // (m, padded)
+    const double *smallest, *largest;               // (m): of the variances at each point
 };
 
 struct PointwiseKernels {
     int group;  // Gaussians are padded to multiples of this
-    // The log evidence of one object; `work` holds `padded` doubles.
+    // The log evidence of one object; `work` holds twice `padded` doubles.
     double (*log_evidence)(const PointMixtures&, const double* values, const double* variance, double* work);
 };
 

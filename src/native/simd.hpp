@@ -212,10 +212,26 @@ BADAC_INLINE V select(const I& mask, const V& a, const V& b) {
     const I x = same_bits<I>(a), y = same_bits<I>(b);
     return same_bits<V>(I((x & mask) | (y - (y & mask))));
 }
+// a where it is above b, b elsewhere (so also where one is no number): what the instructions of that name do.
 template <class V>
 BADAC_INLINE V larger(const V& a, const V& b) {
     return select(greater(a, b), a, b);
 }
+#if defined(__AVX2__) && !defined(BADAC_VECTOR_BYTES) && defined(BADAC_VECTOR_EXTENSIONS)
+#if defined(__AVX512F__)
+BADAC_INLINE VecD larger(const VecD& a, const VecD& b) { return (VecD)_mm512_max_pd((__m512d)a, (__m512d)b); }
+BADAC_INLINE VecF larger(const VecF& a, const VecF& b) { return (VecF)_mm512_max_ps((__m512)a, (__m512)b); }
+#else
+BADAC_INLINE VecD select(const IntD& mask, const VecD& a, const VecD& b) {
+    return (VecD)_mm256_blendv_pd((__m256d)b, (__m256d)a, (__m256d)mask);
+}
+BADAC_INLINE VecF select(const IntF& mask, const VecF& a, const VecF& b) {
+    return (VecF)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)mask);
+}
+BADAC_INLINE VecD larger(const VecD& a, const VecD& b) { return (VecD)_mm256_max_pd((__m256d)a, (__m256d)b); }
+BADAC_INLINE VecF larger(const VecF& a, const VecF& b) { return (VecF)_mm256_max_ps((__m256)a, (__m256)b); }
+#endif
+#endif
 BADAC_INLINE unsigned lanes_set(const IntD& mask) {
 #if defined(__AVX2__) && !defined(__AVX512F__) && !defined(BADAC_VECTOR_BYTES) && defined(BADAC_VECTOR_EXTENSIONS)
     return unsigned(_mm256_movemask_pd((__m256d)mask));

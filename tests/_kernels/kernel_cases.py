@@ -385,6 +385,30 @@ def _with_sizes(n: int, p: int, r: int, j: int, q: int, common: float) -> Argume
     return {**given, "sizes": sizes, "common": common}
 
 
+def _rows_of_terms(n: int, k: int) -> Arguments:
+    """Terms of any size; one impossible, one row without any, one row with a term that is no number."""
+    rng = np.random.default_rng([n, k])
+    terms = rng.standard_normal((n, k)) * 10.0 ** rng.uniform(-2.0, 4.0, (n, 1))
+    terms[-1, -1] = -np.inf
+    if n > 2:
+        terms[1], terms[2, k // 2] = -np.inf, np.nan
+    if n > 4:
+        terms[3, 0] = np.inf
+    return {"terms": terms}
+
+
+def _stacked(n: int, o: int, k: int) -> Arguments:
+    """Outputs that are sure and ones that are not."""
+    rng = np.random.default_rng([n, o, k])
+    outputs = -np.abs(rng.standard_normal((n, o, k))) * 10.0 ** rng.uniform(-2.0, 2.0, (n, 1, 1))
+    return {
+        "outputs": outputs,
+        "weights": rng.uniform(0.0, 1.0, (n, o)),
+        "bias": rng.standard_normal(k),
+        "label": rng.integers(k, size=n),
+    }
+
+
 def _pointwise(n: int, m: int, g: int) -> Arguments:
     """Some points missing, some Gaussians without weight, an object far out."""
     rng = np.random.default_rng([n, m, g])
@@ -558,6 +582,22 @@ TABLE: dict[str, Row] = {
         [(1, 1, 1), (3, 4, 7), (20, 9, 49), (5, 2, 16)],
         (2000, 16, 49),
         (120_000, 100, 49),
+        1e-11,
+        1e-11,
+    ),
+    "row_log_sums": Row(
+        _rows_of_terms,
+        [(1, 1), (3, 2), (20, 49), (5, 16), (7, 101)],
+        (4000, 100),
+        (60_000, 3000),
+        1e-12,
+        1e-12,
+    ),
+    "stacked_losses": Row(
+        _stacked,
+        [(1, 1, 1), (3, 2, 7), (20, 5, 49), (5, 6, 4), (9, 3, 101)],
+        (4000, 5, 100),
+        (60_000, 8, 300),
         1e-11,
         1e-11,
     ),

@@ -266,6 +266,17 @@ def pointwise(**changed: Any) -> None:
     core.pointwise_logsumexp(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+def row_log_sums(**changed: Any) -> None:
+    given: dict[str, Any] = {"out": np.empty(2), "terms": np.zeros((2, 3))}
+    core.row_log_sums(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def stacked_losses(**changed: Any) -> None:
+    given: dict[str, Any] = {"loss": np.empty(2), "slope": np.empty((2, 3)), "by_output": np.empty((2, 4))}
+    given |= {"outputs": np.zeros((2, 4, 3)), "weights": np.ones((2, 4)), "bias": np.zeros(3)}
+    core.stacked_losses(**{**given, "label": np.array([0, 2]), "n_threads": 1, "level": "", **changed})
+
+
 CALLS: dict[str, Call] = {
     **{n: lambda n=n, **c: pairs(n, **c) for n in ("pair_log_match", "pair_logsumexp", "mixture_logsumexp")},
     **{
@@ -295,6 +306,8 @@ CALLS: dict[str, Call] = {
     "bumps": bumps,
     **{n: lambda n=n, **c: widths(n, **c) for n in ("widths_posterior", "widths_log_likelihood")},
     "pointwise_logsumexp": pointwise,
+    "row_log_sums": row_log_sums,
+    "stacked_losses": stacked_losses,
     "grow_trees": growth,
     "walk_trees": walk,
 }
@@ -310,6 +323,7 @@ WRITTEN = {
     "low_rank_filtered": ("signal", "precision"),
     "latent_without": ("out_precision", "out_shift", "out_offset"),
     "widths_posterior": ("weight", "squared"),
+    "stacked_losses": ("loss", "slope", "by_output"),
     "grow_trees": (),
 }
 

@@ -1,4 +1,6 @@
 import numpy as np
+import pytest
+from scipy.special import softmax
 
 from badac import Measurements
 from badac.calibration.coarsening import Coarsening, relative_noise
@@ -75,3 +77,16 @@ def test_a_stack_changes_nothing_that_is_drawn_later() -> None:
         later.append(every.rng.random())
     assert learned == [False, True]
     assert later[0] == later[1]
+
+
+def test_the_share_that_no_class_explains_is_that_of_all_classes_together() -> None:
+    """So far from certain are five classes of which one explains an object by a hundred nats more than the others."""
+    coarsening = Coarsening(1.0, 1.0, np.inf, contaminated=0.002)
+    calibration = PosteriorCalibration(coarsening, Missingness.ignored(), None)
+    joint = calibration.apply(
+        Measurements(np.zeros((1, 1))), np.array([[0.0, -100.0, -100.0, -100.0, -100.0]]), np.ones(1)
+    )
+    share = 1.0 - softmax(joint, axis=1)[0, 0]
+    (line,) = calibration.lines(5)
+    assert share == pytest.approx(4 * 0.002, rel=0.01)  # the best class has a fifth of the 0.01 itself
+    assert "a share of 0.01 that no class may explain" in line

@@ -4,7 +4,7 @@ A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMP
 or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
 else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
 that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `points`,
-`low_rank`, `pointwise`, `hypotheses`, `widths`, `counts`, `trees`). All take `n_threads`, and no result depends on it.
+`low_rank`, `pointwise`, `hypotheses`, `widths`, `counts`, `trees`, `rows`). All take `n_threads`, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from badac._kernels import mixture as _mixture
 from badac._kernels import pairs as _pairs
 from badac._kernels import points as _points
 from badac._kernels import pointwise as _pointwise
+from badac._kernels import rows as _rows
 from badac._kernels import shape_rows as _shape_rows
 from badac._kernels import trees as _trees
 from badac._kernels import widths as _widths
@@ -62,7 +63,9 @@ __all__ = [
     "pointwise_logsumexp",
     "poisson_log_likelihood",
     "poisson_posterior",
+    "row_log_sums",
     "shifted_evidence",
+    "stacked_losses",
     "using",
     "walk_trees",
     "weigh_points",
@@ -147,3 +150,5 @@ poisson_log_likelihood = _dispatched(_counts.poisson_log_likelihood)
 poisson_posterior = _dispatched(_counts.poisson_posterior)
 grow_trees = _dispatched(_trees.grow_trees)
 walk_trees = _dispatched(_trees.walk_trees)
+row_log_sums = _dispatched(_rows.row_log_sums)
+stacked_losses = _dispatched(_rows.stacked_losses)

@@ -425,3 +425,15 @@ def pointwise_logsumexp(
     n_threads: int,
     level: str,
 ) -> None: ...
+def row_log_sums(out: FloatArray, terms: FloatArray, n_threads: int, level: str) -> None: ...
+def stacked_losses(
+    loss: FloatArray,
+    slope: FloatArray,
+    by_output: FloatArray,
+    outputs: FloatArray,
+    weights: FloatArray,
+    bias: FloatArray,
+    label: IntArray,
+    n_threads: int,
+    level: str,
+) -> None: ...

@@ -25,6 +25,7 @@ from badac._kernels import (
     pairs,
     points,
     pointwise,
+    rows,
     shape_rows,
     trees,
     widths,
@@ -36,6 +37,7 @@ from badac._kernels.latent import Components, Gaussians, Near, Sums
 from badac._kernels.low_rank import Columns, LowRankPoints
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
+from badac._kernels.rows import Losses
 from badac._kernels.trees import BoolArray, Growth, Nodes, SingleArray
 from badac._kernels.widths import WidePoints
 
@@ -199,6 +201,22 @@ class BumpAverage(Protocol):
     ) -> FloatArray: ...
 
 
+class RowLogSums(Protocol):
+    def __call__(self, terms: FloatArray, *, n_threads: int = 1) -> FloatArray: ...
+
+
+class StackedLosses(Protocol):
+    def __call__(
+        self,
+        outputs: FloatArray,
+        weights: FloatArray,
+        bias: FloatArray,
+        label: IntArray,
+        *,
+        n_threads: int = 1,
+    ) -> Losses: ...
+
+
 class WidthsLikelihood(Protocol):
     def __call__(self, points: WidePoints, positions: FloatArray, *, n_threads: int = 1) -> FloatArray: ...
 
@@ -254,7 +272,7 @@ class Backend:
     Attributes
     ----------
     name : str
-    pair_log_match, ..., walk_trees
+    pair_log_match, ..., stacked_losses
         What each computes is told by its definition, the default.
     """
 
@@ -289,6 +307,8 @@ class Backend:
     poisson_posterior: PoissonPosterior = counts.poisson_posterior
     grow_trees: GrowTrees = trees.grow_trees
     walk_trees: WalkTrees = trees.walk_trees
+    row_log_sums: RowLogSums = rows.row_log_sums
+    stacked_losses: StackedLosses = rows.stacked_losses
 
 
 NUMPY = Backend("reference")

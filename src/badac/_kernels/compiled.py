@@ -24,6 +24,7 @@ from badac._kernels import _core
 from badac._kernels import compiled_counts as counts
 from badac._kernels import compiled_latent as latent
 from badac._kernels import compiled_low_rank as low_rank
+from badac._kernels import compiled_rows as rows
 from badac._kernels import compiled_trees as trees
 from badac._kernels.arguments import FloatArray, Pairs
 from badac._kernels.backends import Backend
@@ -161,4 +162,6 @@ COMPILED = Backend(
     poisson_posterior=counts.poisson_posterior,
     grow_trees=trees.grow_trees,
     walk_trees=trees.walk_trees,
+    row_log_sums=rows.row_log_sums,
+    stacked_losses=rows.stacked_losses,
 )

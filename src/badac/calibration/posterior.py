@@ -62,8 +62,8 @@ class PosteriorCalibration:
         """Whether probabilities follow the stack."""
         return self.ensemble is not None and self.ensemble.in_posterior
 
-    def lines(self) -> list[str]:
-        """Return how probabilities are made of the evidence, in words."""
+    def lines(self, n_classes: int) -> list[str]:
+        """Return how probabilities of so many classes are made of the evidence, in words."""
         if self.ensemble is not None:
             gained = f"{self.ensemble.gain:.2g} +- {self.ensemble.standard_error:.1g} nats an object"
             used = "Posterior: a stack of" if self.stacked else "A stack for the score only:"
@@ -74,7 +74,8 @@ class PosteriorCalibration:
                 f"{self.coarsening.gain:.2g} nats an object."
             ]
         if self.coarsening.contaminated > 0.0:
-            few = f"{self.coarsening.contaminated:.1g}"
+            # Every class is given the share, so that all of them together have it as often as there are classes.
+            few = f"{min(n_classes * self.coarsening.contaminated, 1.0):.1g}"
             return [f"Posterior: the evidence as it is, but for a share of {few} that no class may explain."]
         return ["Posterior: the evidence as it is."]
 

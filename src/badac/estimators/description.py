@@ -25,7 +25,7 @@ def describe(model: Any) -> str:
     lines = [text_table(classes, most=50), f"Noise: {_short(model.noise_)}."]
     if model.exposure_column_ is not None:
         lines.append(f"Exposure: the column {model.exposure_column_!r}.")
-    lines += model.fitted_.calibration.lines()
+    lines += model.fitted_.calibration.lines(len(model.classes_))
     anomaly = model.fitted_.anomaly_model
     if anomaly is not None:
         named = type(anomaly.anomaly if isinstance(anomaly, Deferred) else anomaly).__name__.lower()

@@ -24,7 +24,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.linalg import block_diag
 
-from badac._kernels import latent_posterior
+from badac._kernels import latent_posterior, row_log_sums
 from badac._kernels.latent import pack
 from badac.data.validation import BoolArray
 from badac.latent.likelihood import LatentLikelihood, products
@@ -144,7 +144,7 @@ class KernelDensity:
                 if skip is not None and BANDWIDTHS[column] < 1.0:
                     terms[np.arange(len(terms)), skip[block]] = -np.inf
                     kept -= 1
-                out[block, column] = logsumexp_rows(terms) - np.log(kept) - 0.5 * constant
+                out[block, column] = row_log_sums(terms, n_threads=n_threads) - np.log(kept) - 0.5 * constant
 
         step = max(1, _PAIRS_PER_BLOCK // k)
         over_blocks(work, (slice(start, start + step) for start in range(0, len(latent), step)), n_threads)

@@ -27,14 +27,63 @@ _STEPS, _STEPS_FROM_NEAR = 6, 2  # of the block iteration
 _SPARE = 10  # directions more than are asked for
 
 
+# Members for each point below which their covariance is kept as their residuals, by cost; and the cosine of the points' weights
+# from which on pairs of points count as their two points do: a covariance of so few members is not known to a twentieth.
+_FEW_MEMBERS = 1.0 / 3.0
+_ALIKE = 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """A symmetric matrix ``rows' rows + diag(diagonal)`` (m, m) of few rows (n, m), never written out."""
+
+    rows: FloatArray
+    diagonal: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.diagonal)
+
+    def __matmul__(self, block: FloatArray) -> FloatArray:
+        return np.asarray(self.rows.T @ (self.rows @ block) + self.diagonal[:, None] * block)
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mean (m,), noise-free covariance (m, m), typical noise variance (m,) and effective count (m,) of a class."""
+    """First and second moments of a class.
+
+    Attributes
+    ----------
+    mean : (m,)
+    variance : (m,)
+        Of the true values.
+    residuals : (n, m) or None
+        Of few members at many points: their covariance is ``residuals' residuals`` away from the diagonal.
+    covariance : (m, m) or None
+        Of the true values, where there are no `residuals`.
+    noise : (m,)
+        Typical noise variance.
+    count : (m,)
+        Effective.
+    """
 
     mean: FloatArray
-    covariance: FloatArray
+    variance: FloatArray
+    residuals: FloatArray | None
+    covariance: FloatArray | None
     noise: FloatArray
     count: FloatArray
+
+    def common(self, psi: FloatArray, unit: FloatArray) -> FloatArray | Gram:
+        """Return the covariance (m, m) in units of `unit` (m,), `psi` (m,) taken off its diagonal."""
+        left = self.variance - np.minimum(psi, self.variance)
+        if self.residuals is not None:
+            rows = self.residuals / unit
+            return Gram(rows, left / unit**2 - np.einsum("ij,ij->j", rows, rows))
+        assert self.covariance is not None
+        common = self.covariance / unit
+        common /= unit[:, None]
+        np.einsum("jj->j", common)[:] = left / unit**2
+        return np.asarray(common)
 
 
 def moments(members: Measurements, scales: TrainingScales) -> Moments:
@@ -59,18 +108,30 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     mean = np.where(total > 0, sums / np.maximum(total, 1e-300), scales.centre)
     residual = values - mean
     residual *= weight
-    pairs = weight.T @ weight
-    # One pair of members is the least that says something of two points together.
-    covariance = residual.T @ residual / np.maximum(pairs, 0.5)
-    squared = np.maximum(np.diagonal(pairs), 1e-300)
+    pairs = np.einsum("ij,ij->j", weight, weight)
+    squared = np.maximum(pairs, 1e-300)
     noise = np.einsum("ij,ij,ij->j", weight, weight, variance) / squared
     count = total**2 / squared
     # The mean was estimated from the same members.
     grown = np.sqrt(count / np.maximum(count - 1.0, 0.5))
+    # One pair of members is the least that says something of two points together.
+    unit = grown / np.sqrt(np.maximum(pairs, 0.5))
+    own = np.maximum(np.einsum("ij,ij->j", residual, residual) * unit**2 - noise, 0.0)
+    if members.n_points > _FULL and members.n_objects < _FEW_MEMBERS * members.n_points and _alike(weight):
+        return Moments(mean, own, residual * unit, None, noise, count)
+    covariance = residual.T @ residual
+    covariance /= np.maximum(weight.T @ weight, 0.5)
     covariance *= grown
     covariance *= grown[:, None]
-    np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance) - noise, 0.0))
-    return Moments(mean, covariance, noise, count)
+    return Moments(mean, own, None, covariance, noise, count)
+
+
+def _alike(weight: FloatArray) -> bool:
+    """Whether the members' weights (n, m) at any two points are in proportion, so that ``sum_i w_ij w_ik`` is a product."""
+    unit = weight / np.maximum(np.sqrt(np.einsum("ij,ij->j", weight, weight)), 1e-300)
+    middle = unit.mean(axis=1)
+    size = float(np.linalg.norm(middle))
+    return size > 0.0 and bool((middle @ unit).min() >= _ALIKE * size)
 
 
 def population_variance(
@@ -113,7 +174,7 @@ def seen_clearly(scales: TrainingScales, members: Measurements) -> TrainingScale
 
 
 def leading_eigenvectors(
-    matrix: FloatArray, count: int, near: FloatArray | None = None
+    matrix: FloatArray | Gram, count: int, near: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Return the `count` largest eigenvalues, largest first, and their eigenvectors (m, count), of a symmetric matrix.
 
@@ -123,6 +184,7 @@ def leading_eigenvectors(
     Parameters
     ----------
     matrix : (m, m)
+        A `Gram` of more than 128 points stays one.
     count : int
     near : (m, b), optional
         Directions of a matrix nearly the same, the last that was returned for it.
@@ -136,6 +198,7 @@ def leading_eigenvectors(
     m = len(matrix)
     with one_thread_in_blas():
         if m <= _FULL:
+            assert isinstance(matrix, np.ndarray)
             values, vectors = eigh(matrix)
             return values[: -count - 1 : -1], vectors[:, : -count - 1 : -1], None
         steps = _STEPS if near is None else _STEPS_FROM_NEAR
@@ -144,7 +207,7 @@ def leading_eigenvectors(
             block = np.random.default_rng(0).standard_normal((m, min(count + _SPARE, m)))
         for _ in range(steps):
             block = np.linalg.qr(matrix @ block)[0]
-        values, turn = eigh(block.T @ matrix @ block)
+        values, turn = eigh(block.T @ (matrix @ block))
         block = (block @ turn)[:, ::-1]
     return values[: -count - 1 : -1], block[:, :count], block
 
@@ -172,7 +235,7 @@ class Spectrum:
     @classmethod
     def of(cls, members: Measurements, scales: TrainingScales, max_rank: int) -> Spectrum:
         found = moments(members, scales)
-        variance = np.diagonal(found.covariance)
+        variance = found.variance
         psi = 0.2 * variance + 1e-9 * scales.scale**2
         m = members.n_points
         top = max(min(max_rank, m), 1)
@@ -181,10 +244,7 @@ class Spectrum:
             unit = np.sqrt(found.noise + psi)
             # What is common to the points is in the off-diagonal elements: psi leaves the diagonal before the
             # eigenvectors are taken (principal factors).
-            common = found.covariance / unit
-            common /= unit[:, None]
-            np.einsum("jj->j", common)[:] -= np.minimum(psi, variance) / unit**2
-            values, vectors, near = leading_eigenvectors(common, top, near)
+            values, vectors, near = leading_eigenvectors(found.common(psi, unit), top, near)
             factors = unit[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
             strong = max(int((values > 2.0 * np.sqrt(m / max(found.count.max(), 1.0))).sum()), 1)
             left = np.maximum(variance - (factors[:, :strong] ** 2).sum(axis=1), 0.0)
@@ -195,7 +255,7 @@ class Spectrum:
         """Return the factor model with the `rank` strongest factors; rank 0 keeps one factor of zeros."""
         kept = self.factors[:, : max(rank, 1)] * (rank > 0)
         found = self.moments
-        left = np.diagonal(found.covariance) - (kept**2).sum(axis=1)
+        left = found.variance - (kept**2).sum(axis=1)
         unit = found.noise + np.maximum(left, 0.0) + 1e-12 * self.scales.scale**2
         seen = found.count > 0
         share = drawn_together((left / unit)[seen], 2.0 / np.maximum(found.count[seen], 1.0))

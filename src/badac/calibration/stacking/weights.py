@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from badac._kernels import stacked_losses
 from badac.calibration.coarsening import FloatArray, IntArray
 from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
@@ -156,30 +157,24 @@ def _weigh(
     """Least penalised log-loss, with the weights (o, q) and biases (k,) that reach it, from those to start with."""
     n, count, classes = soft.shape
     knots = place.shape[1]
-    share, rows = n_objects / n, np.arange(n)
+    share = n_objects / n
     expected = np.full((count, knots), np.log(_EXPECTED / count))
 
     def loss(vector: FloatArray) -> tuple[float, FloatArray]:
         log_weights, bias = _parts(vector, count, knots)
         weights = np.exp(log_weights)
-        joint = ((place @ weights.T)[:, None, :] @ soft)[:, 0] + (bias + log_prior)
-        best = joint.max(axis=1, keepdims=True)
-        slope = np.exp(joint - best)
-        total = slope.sum(axis=1, keepdims=True)
-        slope /= total
-        total = best + np.log(total)
-        slope[rows, label] -= 1.0
-        slope *= share
+        found = stacked_losses(soft, place @ weights.T, bias + log_prior, label)
         away, change = log_weights - expected, np.diff(log_weights, axis=1)
-        value = share * float((total[:, 0] - joint[rows, label]).sum()) + 0.5 * float(
+        value = share * float(found.loss.sum()) + 0.5 * float(
             _KNOWN_WEIGHT * (away**2).sum()
             + _KNOWN_CHANGE * (change**2).sum()
             + _KNOWN_BIAS * (bias**2).sum()
         )
-        by_weight = weights * ((soft @ slope[:, :, None])[:, :, 0].T @ place) + _KNOWN_WEIGHT * away
+        by_weight = weights * (share * (found.by_output.T @ place)) + _KNOWN_WEIGHT * away
         by_weight[:, 1:] += _KNOWN_CHANGE * change
         by_weight[:, :-1] -= _KNOWN_CHANGE * change
-        return value, np.concatenate([by_weight.ravel(), slope.sum(axis=0) + _KNOWN_BIAS * bias])
+        by_bias = share * found.slope.sum(axis=0) + _KNOWN_BIAS * bias
+        return value, np.concatenate([by_weight.ravel(), by_bias])
 
     weights, bias = (np.exp(expected), np.zeros(classes)) if start is None else start
     vector = np.concatenate([np.log(weights).ravel(), bias])
