@@ -142,22 +142,25 @@ BADAC_INLINE void log_likelihood_at(const CountsModel& in, const CountsNodes& no
                 const VecD f = broadcast<VecD>(row[a]);
                 for (int v = 0; v < 2; ++v) link[v] = fma(f, load<VecD>(position + a * padded + k + v * L), link[v]);
             }
-            for (int v = 0; v < 2; ++v) rate[v] = link[v] = within(link[v], farthest);
-            exp_negative_of(rate);
+            VecD part[2 * (kNodes ? kNodes : kCountsMaxNodes)];
             for (int v = 0; v < 2; ++v) {
-                rate[v] = broadcast<VecD>(exposure[j]) * rate[v];
+                link[v] = within(link[v], farthest);
+                rate[v] = broadcast<VecD>(exposure[j]) * exp_negative(link[v]);
                 sum[v] = fma(broadcast<VecD>(counts[j]), link[v], VecD(sum[v] - rate[v]));
-                VecD part[kNodes ? kNodes : kCountsMaxNodes], bracket = zero;
-                for (int q = 0; q < Q; ++q) part[q] = fma(broadcast<VecD>(-excess[q]), rate[v], broadcast<VecD>(own[q]));
-                VecD top = part[0];
-                for (int q = 1; q < Q; ++q) top = larger(top, part[q]);
-                for (int q = 0; q < Q; ++q) part[q] = part[q] - top;
-                if constexpr (kNodes > 0)
-                    exp_negative_of(part);
-                else
-                    for (int q = 0; q < Q; ++q) part[q] = exp_negative(part[q]);
-                for (int q = 0; q < Q; ++q) bracket = bracket + part[q];
+                VecD* own_part = part + v * Q;
+                for (int q = 0; q < Q; ++q) own_part[q] = fma(broadcast<VecD>(-excess[q]), rate[v], broadcast<VecD>(own[q]));
+                VecD top = own_part[0];
+                for (int q = 1; q < Q; ++q) top = larger(top, own_part[q]);
+                for (int q = 0; q < Q; ++q) own_part[q] = own_part[q] - top;
                 sum[v] = sum[v] + top;
+            }
+            if constexpr (kNodes > 0)
+                exp_negative_of(part);
+            else
+                for (int q = 0; q < 2 * Q; ++q) part[q] = exp_negative(part[q]);
+            for (int v = 0; v < 2; ++v) {
+                VecD bracket = part[v * Q];
+                for (int q = 1; q < Q; ++q) bracket = bracket + part[v * Q + q];
                 product[v] = product[v] * bracket;
             }
             if (++done % kProduct == 0)

@@ -14,6 +14,8 @@
 namespace badac {
 namespace {
 
+// Largest variance, and ratio of variances at a point, of which roots are multiplied without a second thought.
+constexpr double kMost = 1e200, kAlike = 1e60;
 constexpr Levels<PointwiseKernels> kLevels = BADAC_LEVELS(pointwise_kernels);
 
 // Rows of g rounded up to `padded`, filled with `filling`, or with their own first element if that is not a number.
@@ -44,13 +46,16 @@ void bind_pointwise(nb::module_& m) {
             const int64_t padded = (g + kernels.group - 1) / kernels.group * kernels.group;
             const auto wide_y = widened(y, padded, 0.0), wide_u = widened(u, padded, std::numeric_limits<double>::quiet_NaN()),
                        wide_w = widened(log_weights, padded, -1e300);
-            std::vector<double> smallest, largest;
+            std::vector<double> smallest;
+            std::vector<char> plain;
             for (int64_t j = 0; j < points; ++j) {
-                smallest.push_back(*std::min_element(u.data() + j * g, u.data() + (j + 1) * g));
-                largest.push_back(*std::max_element(u.data() + j * g, u.data() + (j + 1) * g));
+                const auto [least, most] = std::minmax_element(u.data() + j * g, u.data() + (j + 1) * g);
+                const double heaviest = *std::max_element(log_weights.data() + j * g, log_weights.data() + (j + 1) * g);
+                smallest.push_back(*least);
+                plain.push_back(*least > 0.0 && *most < kMost && *most <= kAlike * *least && heaviest <= 0.0);
             }
-            const PointMixtures in{points, padded, wide_y.data(), wide_u.data(), wide_w.data(), smallest.data(), largest.data()};
-            over_each_object(n, 20.0 * double(points * padded), n_threads, 2 * padded, [&](int64_t i, double* work) {
+            const PointMixtures in{points, padded, wide_y.data(), wide_u.data(), wide_w.data(), smallest.data(), plain.data()};
+            over_each_object(n, 20.0 * double(points * padded), n_threads, padded, [&](int64_t i, double* work) {
                 out.data()[i] = kernels.log_evidence(in, values.data() + i * points, variance.data() + i * points, work);
             });
         },

@@ -13,7 +13,9 @@ namespace {
 constexpr int L = Simd<double>::lanes;
 constexpr double kHalfLog2Pi = 0.91893853320467274178, kLog2 = 0.69314718055994530942;
 constexpr double kLeast = -1e300;  // LEAST of the twin
-constexpr double kAlike = 1e60, kMost = 1e200;  // ratio of variances, and the largest, within which roots of them may be multiplied
+constexpr int kSide = 2;                // vectors at a time
+constexpr double kMost = 1e200;         // variances above it have roots whose products vanish
+constexpr double kSure = 1e-290;        // in units of the largest factor, above which terms that count as 1e-304 do not matter
 
 // 1 / sqrt(x) for positive normal x: a guess by halving the exponent, within 3.5 %, then Newton's steps, each of which squares the
 // error. Multiplications alone, where a root and a division would wait for one another.
@@ -25,40 +27,32 @@ BADAC_INLINE VecD inverse_root(const VecD& x) {
     return y;
 }
 
-// log sum_g exp(w_g) N(d; y_g, v + u_g), less the constant of one Gaussian. The determinants stay factors instead of logarithms,
-// which is safe where the variances are of one order (within 1e60): sums then neither vanish nor overflow.
-double log_sum_alike(const double* y, const double* u, const double* w, int64_t padded, double value, double variance, double* work) {
-    const VecD half = broadcast<VecD>(0.5), least = broadcast<VecD>(kLeast), smallest = broadcast<VecD>(1e-300);
+// sum_g exp(w_g) exp(-(d - y_g)^2 / 2 (v + u_g)) / sqrt(v + u_g), in one pass: the determinants stay factors, and nothing is taken
+// off the exponents. They are never above 0 where the weights are not; terms below 1e-304 count as that much.
+double plain_sum(const double* y, const double* u, const double* w, int64_t padded, double value, double variance) {
+    const VecD half = broadcast<VecD>(0.5), smallest = broadcast<VecD>(1e-300);
     const VecD d = broadcast<VecD>(value), v = broadcast<VecD>(variance);
-    double* root = work + padded;
-    VecD largest = least;
-    for (int64_t g = 0; g < padded; g += L) {
-        const VecD inverse = inverse_root(larger(VecD(v + load<VecD>(u + g)), smallest));
-        const VecD away = (d - load<VecD>(y + g)) * inverse;
-        const VecD match = larger(VecD(load<VecD>(w + g) - half * (away * away)), least);
-        store(work + g, match), store(root + g, inverse);
-        largest = larger(largest, match);
-    }
-    double best = kLeast;
-    for (int i = 0; i < L; ++i) best = largest[i] > best ? largest[i] : best;
-    const VecD top = broadcast<VecD>(best);
-    VecD sum = broadcast<VecD>(0.0);
-    int64_t g = 0;
-    for (; g + 4 * L <= padded; g += 4 * L) {
-        VecD part[4];
+    VecD sum[kSide];
+    for (int i = 0; i < kSide; ++i) sum[i] = broadcast<VecD>(0.0);
+    for (int64_t g = 0; g < padded; g += kSide * L) {
+        VecD part[kSide], inverse[kSide];
         BADAC_UNROLL
-        for (int i = 0; i < 4; ++i) part[i] = load<VecD>(work + g + i * L) - top;
+        for (int i = 0; i < kSide; ++i) {
+            inverse[i] = inverse_root(larger(VecD(v + load<VecD>(u + g + i * L)), smallest));
+            const VecD away = (d - load<VecD>(y + g + i * L)) * inverse[i];
+            part[i] = load<VecD>(w + g + i * L) - half * (away * away);
+        }
         exp_negative_of(part);
         BADAC_UNROLL
-        for (int i = 0; i < 4; ++i) sum = fma(part[i], load<VecD>(root + g + i * L), sum);
+        for (int i = 0; i < kSide; ++i) sum[i] = fma(part[i], inverse[i], sum[i]);
     }
-    for (; g < padded; g += L) sum = fma(exp_negative(VecD(load<VecD>(work + g) - top)), load<VecD>(root + g), sum);
     double total = 0.0;
-    for (int i = 0; i < L; ++i) total += sum[i];
-    return best + ::log(total);
+    for (int i = 1; i < kSide; ++i) sum[0] = sum[0] + sum[i];
+    for (int i = 0; i < L; ++i) total += sum[0][i];
+    return total;
 }
 
-// The same for any variances.
+// The log of that sum with the largest exponent taken off, and of any variances.
 double log_sum(const double* y, const double* u, const double* w, int64_t padded, double value, double variance, double* work) {
     const VecD half = broadcast<VecD>(0.5), least = broadcast<VecD>(kLeast), smallest = broadcast<VecD>(1e-300);
     const VecD d = broadcast<VecD>(value), v = broadcast<VecD>(variance);
@@ -83,18 +77,32 @@ double log_sum(const double* y, const double* u, const double* w, int64_t padded
 
 double log_evidence(const PointMixtures& in, const double* values, const double* variance, double* work) {
     Attention attention;
-    double out = 0.0;
+    double out = 0.0, totals[L];
+    VecD mantissa = broadcast<VecD>(1.0), exponents = broadcast<VecD>(0.0);
+    int waiting = 0;
+    for (int i = 0; i < L; ++i) totals[i] = 1.0;
     for (int64_t j = 0; j < in.m; ++j) {
         if (!isfinite(variance[j])) continue;
         attention.spent(20 * in.padded + 40);
         const double *y = in.values + j * in.padded, *u = in.variance + j * in.padded, *w = in.log_weights + j * in.padded;
-        const bool alike = variance[j] < kMost && in.largest[j] < kMost && in.largest[j] <= kAlike * in.smallest[j];
-        out += (alike ? log_sum_alike : log_sum)(y, u, w, in.padded, values[j], variance[j], work) - kHalfLog2Pi;
+        out -= kHalfLog2Pi;
+        if (in.plain[j] && variance[j] < kMost) {
+            const double total = plain_sum(y, u, w, in.padded, values[j], variance[j]);
+            if (total * ::sqrt(variance[j] + in.smallest[j]) > kSure) {
+                // Logarithms are taken of whole vectors of points, of their product.
+                totals[waiting] = total;
+                if (++waiting == L) mantissa = take_exponent<double>(VecD(mantissa * load<VecD>(totals)), exponents), waiting = 0;
+                continue;
+            }
+        }
+        out += log_sum(y, u, w, in.padded, values[j], variance[j], work);
     }
+    for (int i = 0; i < L; ++i) out += exponents[i] * kLog2 + ::log(mantissa[i]);
+    for (int i = 0; i < waiting; ++i) out += ::log(totals[i]);
     return out;
 }
 
-const PointwiseKernels kernels = {L, log_evidence};
+const PointwiseKernels kernels = {kSide * L, log_evidence};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

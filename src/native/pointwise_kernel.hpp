@@ -9,12 +9,13 @@ namespace badac {
 struct PointMixtures {
     int64_t m, padded;  // points, and Gaussians at each rounded up to whole groups of vectors
     const double *values, *variance, *log_weights;  // (m, padded)
-    const double *smallest, *largest;               // (m): of the variances at each point
+    const double* smallest;                         // (m): of the variances at each point
+    const char* plain;                              // (m): whether its weights are none above 1, its variances of one order
 };
 
 struct PointwiseKernels {
     int group;  // Gaussians are padded to multiples of this
-    // The log evidence of one object; `work` holds twice `padded` doubles.
+    // The log evidence of one object; `work` holds `padded` doubles.
     double (*log_evidence)(const PointMixtures&, const double* values, const double* variance, double* work);
 };
 

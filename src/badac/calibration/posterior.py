@@ -33,6 +33,7 @@ from badac.calibration.stacking.gate import trees_tell_more
 from badac.calibration.stacking.learning import (
     MOST_LEARNED,
     can_be_stacked,
+    is_wanted,
     learn_ensemble,
     least_gain,
 )
@@ -171,8 +172,11 @@ def learn_calibration(
         calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
         told = np.isin(np.arange(len(label)), rows)
         some = objects_to_learn_from(own, _more(rows, len(own), own.rng))
-        invited = can_be_stacked(own) and trees_tell_more(
-            own.take(rows), calibrated + log_prior, least_gain(len(rows))
+        # Nobody asks whether trees tell more where a stack is learned whatever they tell.
+        invited = (
+            can_be_stacked(own)
+            and not is_wanted(coarsening, len(some))
+            and trees_tell_more(own.take(rows), calibrated + log_prior, least_gain(len(rows)))
         )
         ensemble = learn_ensemble(
             own.take(some),

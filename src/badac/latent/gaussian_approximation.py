@@ -26,7 +26,7 @@ from badac.data.measurements import Measurements
 from badac.latent.count_likelihood import linked_block, linked_log_likelihood
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
-from badac.latent.importance_correction import LogLikelihood, importance_correction
+from badac.latent.importance_correction import DRAWS, LogLikelihood, importance_correction
 from badac.latent.likelihood import LatentLikelihood, blocks
 from badac.latent.mixture import Mixture
 from badac.noise.gaussian import with_one_width
@@ -97,12 +97,13 @@ def latent_likelihood(
     noise: Noise | None,
     density: LatentDensity | None = None,
     *,
+    draws: int = DRAWS,
     n_threads: int = 1,
 ) -> LatentLikelihood:
     """Return the latent likelihoods of objects under any noise, for their evidence under a density of the positions.
 
     Under noise that is not Gaussian they are those of the Gaussian objects that stand for them, with a constant that makes
-    the evidence under `density`, by default ``N(0, I)``, right (`gaussian_approximation`).
+    the evidence under `density`, by default ``N(0, I)``, right (`gaussian_approximation`), by so many `draws`.
 
     Examples
     --------
@@ -119,7 +120,9 @@ def latent_likelihood(
     if noise is None or is_plain(noise):
         return factor.project(with_noise_scale(objects, noise), n_threads=n_threads)
     density = Mixture.standard(factor.rank) if density is None else density
-    found = gaussian_approximation(objects, factor, noise, density=density, n_threads=n_threads)
+    found = gaussian_approximation(
+        objects, factor, noise, density=density, draws=draws, n_threads=n_threads
+    )
     latent = factor.project(found.objects, n_threads=n_threads)
     return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * found.log_constant)
 
@@ -130,6 +133,7 @@ def gaussian_approximation(
     noise: Noise,
     *,
     density: LatentDensity | None = None,
+    draws: int = DRAWS,
     details: bool = False,
     n_threads: int = 1,
 ) -> GaussianApproximation:
@@ -146,6 +150,8 @@ def gaussian_approximation(
     density : LatentDensity, optional
         Of the latent positions, under which the constants make the evidence right. Without it there are none: learning does
         without.
+    draws : int
+        Positions of each object by which the constants are found.
     details : bool
         Whether responsibilities and squared residuals are returned.
     """
@@ -161,7 +167,8 @@ def gaussian_approximation(
         )
         values, sigma = (np.concatenate(each) for each in zip(*parts, strict=True))
         found = Measurements._trusted(values, sigma, at=objects.at)
-        return GaussianApproximation(found, _constants(objects, found, factor, noise, density, n_threads))
+        constant = _constants(objects, found, factor, noise, density, draws, n_threads)
+        return GaussianApproximation(found, constant)
     if not isinstance(noise, ScaleMixture):
         raise ValueError(
             f"{name_of(noise)} is known by its matches alone, and a Gaussian population cannot be integrated over it: "
@@ -174,7 +181,7 @@ def gaussian_approximation(
     variance = np.divide(1.0, weight, out=np.ones_like(weight), where=present)
     sigma = np.where(present, np.sqrt(np.maximum(variance - factor.psi, 0.0)), np.inf)
     found = Measurements._trusted(objects.values, sigma, at=objects.at)
-    constant = _constants(objects, found, factor, noise, density, n_threads)
+    constant = _constants(objects, found, factor, noise, density, draws, n_threads)
     if not details:
         return GaussianApproximation(found, constant)
     responsibility = responsibilities(squared, objects.sigma, factor.psi, log_share, scale)
@@ -187,6 +194,7 @@ def _constants(
     factor: Factor,
     noise: Noise,
     density: LatentDensity | None,
+    draws: int,
     n_threads: int,
 ) -> FloatArray:
     """Return (n,): what the evidence of the Gaussian objects under the density misses; 0 without one."""
@@ -197,7 +205,9 @@ def _constants(
 
     def work(rows: slice, n_threads: int) -> None:
         exact = _likelihood(objects[rows], factor, noise, n_threads)
-        out[rows] = importance_correction(latent[rows], under, exact, n_threads=n_threads)
+        out[rows] = importance_correction(
+            latent[rows], under, exact, draws=draws, n_threads=n_threads
+        )
 
     over_blocks(work, blocks(objects), n_threads)
     return out

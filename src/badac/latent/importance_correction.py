@@ -14,6 +14,7 @@ and in pairs of opposite sign), so that evidence has no noise of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from scipy.stats import norm, qmc
@@ -31,7 +32,12 @@ LogLikelihood = Callable[[FloatArray], FloatArray]
 
 
 def importance_correction(
-    latent: LatentLikelihood, density: Mixture, log_likelihood: LogLikelihood, *, n_threads: int = 1
+    latent: LatentLikelihood,
+    density: Mixture,
+    log_likelihood: LogLikelihood,
+    *,
+    draws: int = DRAWS,
+    n_threads: int = 1,
 ) -> FloatArray:
     """Return (n,): exact log evidence of objects less that of the Gaussian ones that stand for them.
 
@@ -43,14 +49,16 @@ def importance_correction(
         Of the latent positions.
     log_likelihood : callable
         From positions (n, K, r) of the n objects to their exact log likelihoods (n, K).
+    draws : int
+        ``K``, even.
     """
     broad = LatentLikelihood(_POWER * latent.precision, _POWER * latent.shift, _POWER * latent.offset)
     match = density.log_match(broad, n_threads=n_threads)
     responsibility = np.exp(match - logsumexp_rows(match)[:, None])
-    draws = posterior_draws(broad, density, responsibility, standard_points(broad.rank))
-    moved = (draws @ unpack(latent.precision)) * draws
-    gaussian = (draws @ latent.shift[..., None])[..., 0] - 0.5 * (moved.sum(axis=2) + latent.offset[:, None])
-    exact = log_likelihood(draws)
+    drawn = posterior_draws(broad, density, responsibility, standard_points(broad.rank, draws))
+    moved = (drawn @ unpack(latent.precision)) * drawn
+    gaussian = (drawn @ latent.shift[..., None])[..., 0] - 0.5 * (moved.sum(axis=2) + latent.offset[:, None])
+    exact = log_likelihood(drawn)
     # The same draws on both sides: an object that is Gaussian misses nothing, however few they are.
     return logsumexp_rows(exact - _POWER * gaussian) - logsumexp_rows((1.0 - _POWER) * gaussian)
 
@@ -88,10 +96,13 @@ def posterior_draws(
     return out
 
 
+@lru_cache
 def standard_points(rank: int, count: int = DRAWS) -> FloatArray:
-    """Return (count, rank): points that stand for N(0, I), the same every time, neighbours of opposite sign."""
+    """Return (count, rank): points that stand for N(0, I), the same every time, neighbours of opposite sign; read-only."""
     half = qmc.Sobol(rank, scramble=True, rng=np.random.default_rng(0)).random(count // 2)
     points = norm.ppf(np.clip(half, 1e-6, 1 - 1e-6))
     both = np.stack([points, -points], axis=1).reshape(count, rank)
     # Scaled so that the variance along every axis is one.
-    return np.asarray(both / np.sqrt((both**2).mean(axis=0)))
+    scaled = np.asarray(both / np.sqrt((both**2).mean(axis=0)))
+    scaled.setflags(write=False)
+    return scaled

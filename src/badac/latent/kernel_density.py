@@ -230,15 +230,19 @@ def _object_features(
     return np.hstack([pulled, gain, np.ones((len(pulled), 1))]), constant
 
 
-def best_weights(log_evidence: FloatArray, *, steps: int = 200) -> FloatArray:
-    """Mixture weights (h,) that maximise the summed log evidence of (n, h), by EM; one prior member spread evenly."""
+def best_weights(log_evidence: FloatArray, *, steps: int = 200, prior: float | None = None) -> FloatArray:
+    """Mixture weights (h,) that maximise the summed log evidence of (n, h), by EM.
+
+    One prior member is spread evenly, or each has `prior` of one.
+    """
     n, width = log_evidence.shape
+    prior = 1.0 / width if prior is None else prior
     weights = np.full(width, 1.0 / width)
     relative = np.exp(log_evidence - log_evidence.max(axis=1, keepdims=True))
     for _ in range(steps):
         share = relative * weights
         share /= share.sum(axis=1, keepdims=True)
-        before, weights = weights, (share.sum(axis=0) + 1.0 / width) / (n + 1.0)
+        before, weights = weights, (share.sum(axis=0) + prior) / (n + width * prior)
         if np.abs(weights - before).max() < _SETTLED:
             break
     return np.asarray(weights)

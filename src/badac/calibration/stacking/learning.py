@@ -100,12 +100,12 @@ def learn_ensemble(
     use_gaps : bool
         Whether trees may see the gaps of an object.
     invited : bool
-        Whether trees were found to tell more (`badac.calibration.stacking.gate`). Then there is a stack only if probabilities
+        Whether trees were found to tell more (`badac.calibration.stacking.gate`), where a stack is not wanted anyway
+        (`is_wanted`). Then there is a stack only if probabilities
         follow it; what is strange is left to the class models, which hold.
     """
     coarsening, missingness = single
-    # An exponent above 1 says that a density is smoother than its class, not that it is of the wrong shape.
-    wanted = coarsening.exponent <= 1.0 and is_worth_a_stack(coarsening.gain, len(training))
+    wanted = is_wanted(coarsening, len(training))
     if not can_be_stacked(training) or not (wanted or invited):
         return None
     objects, label, scale, rng = training.objects, training.label, training.scales.scale, training.rng
@@ -163,6 +163,12 @@ def can_be_stacked(training: TrainingSet) -> bool:
     if training.objects.covariance is not None or isinstance(training.noise, PerClassNoise):
         return False
     return kind_of(training.noise) is NoiseKind.GAUSSIAN and len(training) >= 2 * FOLDS
+
+
+def is_wanted(coarsening: Coarsening, n: int) -> bool:
+    """Whether n objects that tell the weights gain so much by the coarsened posterior that the class models are not right."""
+    # An exponent above 1 says that a density is smoother than its class, not that it is of the wrong shape.
+    return coarsening.exponent <= 1.0 and is_worth_a_stack(coarsening.gain, n)
 
 
 def is_worth_a_stack(gain: float, n: int) -> bool:

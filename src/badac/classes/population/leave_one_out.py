@@ -67,14 +67,20 @@ def leave_one_out(
     if n > _SMALL and not refit:
         return _to_first_order(members, learned, every, rng, outliers)
     trusted = without(members, outliers)
-    widths = np.empty((n, len(every.weights)))
     fold = rng.permutation(n) % min(_FOLDS, n)
-    for which in range(int(fold.max()) + 1):
-        rest = learn(trusted[fold != which], learned.scales, learned.plan, rng, like=learned.density)
-        widths[fold == which] = every.log_evidence_by_width(members[fold == which], rest.factor, rest.density)
-    tails = every.weighted(widths, keep_widest=outliers is not None)
-    kept = np.isin(every.variances[:, 0], tails.variances[:, 0])
-    return tails.combine(widths[:, kept]), tails
+    parts = [fold == which for which in range(int(fold.max()) + 1)]
+    without_part = [
+        learn(trusted[~held], learned.scales, learned.plan, rng, like=learned.density) for held in parts
+    ]
+
+    def ask(tails: Tails) -> FloatArray:
+        out = np.empty((n, len(tails.weights)))
+        for held, rest in zip(parts, without_part, strict=True):
+            out[held] = tails.log_evidence_by_width(members[held], rest.factor, rest.density)
+        return out
+
+    tails, evidence = every.left_out(ask, keep_widest=outliers is not None)
+    return tails.combine(evidence), tails
 
 
 def _to_first_order(

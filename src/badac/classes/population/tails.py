@@ -10,6 +10,7 @@ such an object is then rare instead of impossible: that keeps the probabilities 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood
+from badac.latent.importance_correction import DRAWS
 from badac.latent.kernel_density import best_weights
 from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import Noise
@@ -29,7 +31,11 @@ from badac.training import TrainingScales
 WIDTHS = (0.0, 1e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 _WIDE = WIDTHS.index(0.3)
 _SCREEN = [0, WIDTHS.index(1e-2), WIDTHS.index(0.1)]
+_REST = [place for place in range(len(WIDTHS)) if place not in (*_SCREEN, _WIDE)]
 _FEW = 400  # members that have not yet shown all that a class can do
+# Weight of a width below which half the draws are enough for what Gaussian points miss of others: it tells no two classes that
+# the other widths do not tell by far more than the tenth of a nat by which they differ.
+_RARE = 0.02
 _LARGEST_GAIN = 20.0  # nats: beyond, a member is impossible, however much so
 
 
@@ -67,17 +73,46 @@ class Tails:
         do, and keeps a wide one with its share of the prior member; `keep_widest` keeps the widest in the same way.
         """
         weights = best_weights(log_evidence)
-        with np.errstate(divide="ignore"):
-            gain = logsumexp_rows(log_evidence + np.log(weights)) - log_evidence[:, 0]
-        # A few members far off gain without bound; they are counted, not weighed.
-        gain = np.minimum(gain, _LARGEST_GAIN)
-        worthwhile = gain.mean() > 2.0 * gain.std() / np.sqrt(len(gain))
-        kept = (weights * len(log_evidence) > 2.0) & worthwhile
+        kept = (weights * len(log_evidence) > 2.0) & _gains(log_evidence, weights)
         kept[0] = True
         if len(log_evidence) <= _FEW and len(weights) > _WIDE:
             kept[_WIDE] = True
         kept[-1] |= keep_widest
         return Tails(self.variances[kept], weights[kept] / weights[kept].sum())
+
+    def left_out(
+        self, ask: Callable[[Tails], FloatArray], *, keep_widest: bool = False
+    ) -> tuple[Tails, FloatArray]:
+        """Return the widths that left-out members of a small class ask for, and their evidence (k, t) under these.
+
+        Parameters
+        ----------
+        ask : callable
+            From widths to the evidence of the members under each of them. Three of them and the one that a small class
+            keeps anyway are asked for first, and the others where these gain.
+        keep_widest : bool
+            As in `weighted`.
+        """
+        by_width = np.full((0, len(WIDTHS)), np.nan)
+
+        def add(places: list[int]) -> None:
+            nonlocal by_width
+            found = ask(Tails(self.variances[places], self.weights[places]))
+            if not len(by_width):
+                by_width = np.full((len(found), len(WIDTHS)), np.nan)
+            by_width[:, places] = found
+
+        first = [*_SCREEN, _WIDE]
+        add(first)
+        few = by_width[:, first]
+        if not keep_widest and len(few) <= _FEW and not _gains(few, best_weights(few)):
+            # Of one prior member, which all widths share, the wide one has its part.
+            pair = by_width[:, [0, _WIDE]]
+            weights = best_weights(pair, prior=1.0 / len(WIDTHS))
+            return Tails(self.variances[[0, _WIDE]], weights), pair
+        add(_REST)
+        tails = self.weighted(by_width, keep_widest=keep_widest)
+        return tails, by_width[:, np.isin(self.variances[:, 0], tails.variances[:, 0])]
 
     def log_evidence_by_width(
         self,
@@ -90,8 +125,11 @@ class Tails:
     ) -> FloatArray:
         """Return (n, t): log P(d | class) under each width alone."""
         out = np.empty((objects.n_objects, len(self.weights)))
-        for column, extra in enumerate(self.variances):
-            latent = latent_likelihood(objects, factor.widened(extra), noise, density, n_threads=n_threads)
+        for column, (extra, weight) in enumerate(zip(self.variances, self.weights, strict=True)):
+            draws = DRAWS if weight > _RARE else DRAWS // 2
+            latent = latent_likelihood(
+                objects, factor.widened(extra), noise, density, draws=draws, n_threads=n_threads
+            )
             out[:, column] = density.log_evidence(latent, n_threads=n_threads)
         return out
 
@@ -99,3 +137,12 @@ class Tails:
         """Average the evidence (n, t) over the widths -> (n,)."""
         with np.errstate(divide="ignore"):
             return logsumexp_rows(log_evidence + np.log(self.weights))
+
+
+def _gains(log_evidence: FloatArray, weights: FloatArray) -> bool:
+    """Whether widths with these weights gain over the first alone, in evidence (k, t), by two standard errors of the gain."""
+    with np.errstate(divide="ignore"):
+        gain = logsumexp_rows(log_evidence + np.log(weights)) - log_evidence[:, 0]
+    # A few members far off gain without bound; they are counted, not weighed.
+    gain = np.minimum(gain, _LARGEST_GAIN)
+    return bool(gain.mean() > 2.0 * gain.std() / np.sqrt(len(gain)))
