@@ -55,6 +55,8 @@ _LEAST, _MOST = 30, 500
 _FOR_A_TEMPLATE = 1000
 # Members that are asked first, others that a template is learned from for them, and how sure they must be.
 _FIRST, _FOR_A_FIRST_TEMPLATE = 50, 500
+# Counts are compared with every curve without a compiled kernel: fewer of them are asked first.
+_FIRST_OF_COUNTS = 16
 _SETTLED = 4.0  # standard errors
 _OWN_COVARIANCES = 100
 # Members for each column that a mixture of full rank needs to be worth trying.
@@ -146,6 +148,7 @@ class Auto:
                 lambda asked, _: left_out_of_instances(members, compared[asked], noise, rng, scales),
                 base,
                 members,
+                first=_FIRST_OF_COUNTS if kind_of(noise) is NoiseKind.LINKED else _FIRST,
             )
         report = compare(evidence)
         if kind_of(noise) is NoiseKind.COVARIANCE:
@@ -194,7 +197,11 @@ def some_members(members: Measurements, rng: np.random.Generator) -> IntArray:
 
 
 def as_far_as_open(
-    left_out: Callable[[slice, int], FloatArray], base: FloatArray, members: Measurements
+    left_out: Callable[[slice, int], FloatArray],
+    base: FloatArray,
+    members: Measurements,
+    *,
+    first: int = _FIRST,
 ) -> FloatArray:
     """Evidence (n,) of the compared members under a rival of the population, NaN for those that need not be asked.
 
@@ -206,10 +213,12 @@ def as_far_as_open(
         Their evidence under the population.
     members : Measurements
         Of the class.
+    first : int
+        Members that are asked first.
     """
-    if len(base) >= 2 * _FIRST:
+    if len(base) >= 2 * first:
         # In no order of importance: every so many of a random choice.
-        part = slice(None, None, len(base) // _FIRST)
+        part = slice(None, None, len(base) // first)
         out = np.full(len(base), np.nan)
         out[part] = left_out(part, _FOR_A_FIRST_TEMPLATE)
         mean, error, count = _gain(out, base)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import NamedTuple, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -109,15 +109,16 @@ class KernelDensity:
         return cls(position, spread, weights / weights.sum())
 
     @cached_property
-    def _curves(self) -> tuple[list[FloatArray], list[FloatArray]]:
-        """Covariance of the curves of each bandwidth (r, r), and their side of the product (n, r + p + 1), of h = 1 one row."""
+    def _curves(self) -> tuple[list[_Shared], list[FloatArray]]:
+        """What the curves of each bandwidth share, and their side of the product (n, r + p + 1), of h = 1 one row."""
         identity = np.eye(self.rank)
         shared = [self.spread + h * h * (identity - self.spread) for h in BANDWIDTHS]
         # At a bandwidth of 1 all curves are the same one.
         moved = [
             np.sqrt(1.0 - h * h) * (self.positions if h < 1.0 else self.positions[:1]) for h in BANDWIDTHS
         ]
-        return shared, [_curve_features(each, own) for each, own in zip(moved, shared, strict=True)]
+        found = [_Shared.of(each) for each in shared]
+        return found, [_curve_features(each, own.inverse) for each, own in zip(moved, found, strict=True)]
 
     def log_evidence_by_bandwidth(
         self,
@@ -208,25 +209,37 @@ class KernelDensity:
             return logsumexp_rows(by_bandwidth + np.log(self.weights))
 
 
-def _curve_features(positions: FloatArray, shared: FloatArray) -> FloatArray:
-    """Curve side (k, r + p + 1) of the product, ``(c, c c' / 2, -m'Q m / 2)``, of positions (k, r) of covariance `shared`."""
-    pulled = positions @ np.linalg.inv(shared)
+class _Shared(NamedTuple):
+    """The covariance that the curves of a bandwidth have in common: its inverse (r, r), that packed (p,), and its log det."""
+
+    inverse: FloatArray
+    packed: FloatArray
+    log_det: float
+
+    @classmethod
+    def of(cls, covariance: FloatArray) -> _Shared:
+        inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+        return cls(inverse, pack(inverse), float(np.linalg.slogdet(covariance)[1]))
+
+
+def _curve_features(positions: FloatArray, inverse: FloatArray) -> FloatArray:
+    """Curve side (k, r + p + 1) of the product, ``(c, c c' / 2, -m'Q m / 2)``, of positions (k, r) of precision `inverse`."""
+    pulled = positions @ inverse
     # Off-diagonal elements of the packed product count twice in c'G c.
-    half = np.where(np.equal(*np.triu_indices(len(shared))), 0.5, 1.0)
+    half = np.where(np.equal(*np.triu_indices(len(inverse))), 0.5, 1.0)
     own = np.einsum("ka,ka->k", positions, pulled)
     return np.hstack([pulled, products(pulled) * half, -0.5 * own[:, None]])
 
 
 def _object_features(
-    latent: LatentLikelihood, shared: FloatArray, n_threads: int
+    latent: LatentLikelihood, shared: _Shared, n_threads: int
 ) -> tuple[FloatArray, FloatArray]:
     """Object side (n, r + p + 1) of the product, ``(G b, G, 1)``, and its constant ``offset + k`` (n,)."""
-    inverse = np.asarray(np.linalg.inv(shared), dtype=np.float64)
     gain, pulled, log_det = latent_posterior(
-        latent.precision, latent.shift, pack(inverse), np.zeros(len(shared)), n_threads=n_threads
+        latent.precision, latent.shift, shared.packed, np.zeros(len(shared.inverse)), n_threads=n_threads
     )
     constant = latent.offset - np.einsum("ia,ia->i", latent.shift, pulled)
-    constant += np.linalg.slogdet(shared)[1] + log_det
+    constant += shared.log_det + log_det
     return np.hstack([pulled, gain, np.ones((len(pulled), 1))]), constant
 
 
