@@ -28,9 +28,10 @@ _SPARE = 10  # directions more than are asked for
 
 
 # Members for each point below which their covariance is kept as their residuals, by cost; and the cosine of the points' weights
-# from which on pairs of points count as their two points do: a covariance of so few members is not known to a twentieth.
+# from which on pairs of points count as their two points do, but for what they all lack: a covariance of so few members is not
+# known to a tenth.
 _FEW_MEMBERS = 1.0 / 3.0
-_ALIKE = 0.99
+_ALIKE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +118,10 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     # One pair of members is the least that says something of two points together.
     unit = grown / np.sqrt(np.maximum(pairs, 0.5))
     own = np.maximum(np.einsum("ij,ij->j", residual, residual) * unit**2 - noise, 0.0)
-    if members.n_points > _FULL and members.n_objects < _FEW_MEMBERS * members.n_points and _alike(weight):
-        return Moments(mean, own, residual * unit, None, noise, count)
+    if members.n_points > _FULL and members.n_objects < _FEW_MEMBERS * members.n_points:
+        alike = _alike(weight)
+        if alike is not None:
+            return Moments(mean, own, residual * (unit / alike), None, noise, count)
     covariance = residual.T @ residual
     covariance /= np.maximum(weight.T @ weight, 0.5)
     covariance *= grown
@@ -126,12 +129,15 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     return Moments(mean, own, None, covariance, noise, count)
 
 
-def _alike(weight: FloatArray) -> bool:
-    """Whether the members' weights (n, m) at any two points are in proportion, so that ``sum_i w_ij w_ik`` is a product."""
+def _alike(weight: FloatArray) -> float | None:
+    """Root of the mean cosine between the members' weights (n, m) at two points; None if they are not in proportion everywhere.
+
+    Where they are, ``sum_i w_ij w_ik`` is that cosine times a product of a number of each point.
+    """
     unit = weight / np.maximum(np.sqrt(np.einsum("ij,ij->j", weight, weight)), 1e-300)
     middle = unit.mean(axis=1)
     size = float(np.linalg.norm(middle))
-    return size > 0.0 and bool((middle @ unit).min() >= _ALIKE * size)
+    return size if size > 0.0 and (middle @ unit).min() >= _ALIKE * size else None
 
 
 def population_variance(
