@@ -120,9 +120,7 @@ def latent_likelihood(
     if noise is None or is_plain(noise):
         return factor.project(with_noise_scale(objects, noise), n_threads=n_threads)
     density = Mixture.standard(factor.rank) if density is None else density
-    found = gaussian_approximation(
-        objects, factor, noise, density=density, draws=draws, n_threads=n_threads
-    )
+    found = gaussian_approximation(objects, factor, noise, density=density, draws=draws, n_threads=n_threads)
     latent = factor.project(found.objects, n_threads=n_threads)
     return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * found.log_constant)
 
@@ -205,9 +203,7 @@ def _constants(
 
     def work(rows: slice, n_threads: int) -> None:
         exact = _likelihood(objects[rows], factor, noise, n_threads)
-        out[rows] = importance_correction(
-            latent[rows], under, exact, draws=draws, n_threads=n_threads
-        )
+        out[rows] = importance_correction(latent[rows], under, exact, draws=draws, n_threads=n_threads)
 
     over_blocks(work, blocks(objects), n_threads)
     return out

@@ -18,14 +18,14 @@ which is linear in ``(G b, G)``: one matrix product for all pairs, then a sum of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple, ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from badac._kernels import latent_posterior, row_log_sums
 from badac._kernels.latent import pack
+from badac.cached import cached_property
 from badac.data.validation import BoolArray
 from badac.latent.likelihood import LatentLikelihood, products
 from badac.latent.mixture import Mixture, logsumexp_rows
