@@ -47,3 +47,38 @@ def test_a_small_class_keeps_a_wide_tail() -> None:
     evidence = np.full((50, len(WIDTHS)), -50.0)
     evidence[:, 0] = 0.0
     assert tails.weighted(evidence).variances[:, 0].tolist() == [0.0, 0.3]
+
+
+def test_widths_that_screening_leaves_out_are_asked_for_where_any_gains() -> None:
+    tails = Tails.all(TrainingScales(np.zeros(3), np.ones(3), 0.0, 1.0))
+    none = np.full((60, len(WIDTHS)), -50.0)
+    none[:, 0] = 0.0
+    some = none.copy()
+    some[:20] = -50.0
+    some[:20, 2:5] = [5.0, 10.0, 5.0]
+    for evidence, count in ((none, 4), (some, len(WIDTHS))):
+        asked: list[float] = []
+
+        def ask(part: Tails, evidence: np.ndarray = evidence, asked: list[float] = asked) -> np.ndarray:
+            places = [WIDTHS.index(width) for width in part.variances[:, 0].tolist()]
+            asked.extend(places)
+            return evidence[:, places]
+
+        kept, own = tails.left_out(ask)
+        assert len(asked) == len(set(asked)) == count
+        full = tails.weighted(evidence)
+        np.testing.assert_array_equal(kept.variances, full.variances)
+        np.testing.assert_allclose(kept.weights, full.weights, atol=1e-3)
+        places = np.isin(np.array(WIDTHS), kept.variances[:, 0])
+        np.testing.assert_array_equal(own, evidence[:, places])
+
+
+def test_gross_outliers_keep_the_widest_and_ask_for_all() -> None:
+    tails = Tails.all(TrainingScales(np.zeros(3), np.ones(3), 0.0, 1.0))
+    evidence = np.full((60, len(WIDTHS)), -50.0)
+    evidence[:, 0] = 0.0
+
+    def ask(part: Tails) -> np.ndarray:
+        return evidence[:, [WIDTHS.index(width) for width in part.variances[:, 0].tolist()]]
+
+    assert tails.left_out(ask, keep_widest=True)[0].variances[:, 0].tolist() == [0.0, 0.3, 1.0]

@@ -116,12 +116,15 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     # The mean was estimated from the same members.
     grown = np.sqrt(count / np.maximum(count - 1.0, 0.5))
     # One pair of members is the least that says something of two points together.
-    unit = grown / np.sqrt(np.maximum(pairs, 0.5))
-    own = np.maximum(np.einsum("ij,ij->j", residual, residual) * unit**2 - noise, 0.0)
+    raw = np.einsum("ij,ij->j", residual, residual) / np.maximum(pairs, 0.5)
+    own = np.maximum(raw * grown**2 - noise, 0.0)
     if members.n_points > _FULL and members.n_objects < _FEW_MEMBERS * members.n_points:
         alike = _alike(weight)
         if alike is not None:
-            return Moments(mean, own, residual * (unit / alike), None, noise, count)
+            # As above for a point and a typical other one, whose pairs are `alike` squared times the product of the two sizes.
+            size = alike * np.sqrt(squared)
+            size = np.maximum(size, 0.5 / max(float(np.median(size)), 1e-150))
+            return Moments(mean, own, residual * (grown / size), None, noise, count)
     covariance = residual.T @ residual
     covariance /= np.maximum(weight.T @ weight, 0.5)
     covariance *= grown

@@ -1,0 +1,63 @@
+"""Moments of few members at many points, which are never squared, beside those of the full matrix."""
+
+import numpy as np
+import pytest
+
+from badac import Measurements
+from badac.latent import moments as module
+from badac.latent.moments import Gram, Spectrum, leading_eigenvectors, moments
+from badac.training import TrainingScales
+
+
+def members(seed: int, n: int = 40, m: int = 200, own_errors: bool = False) -> Measurements:
+    """Two factors; errors of each member, and of each point too if they are its own."""
+    rng = np.random.default_rng(seed)
+    factors = np.random.default_rng(seed + 1).standard_normal((2, m))
+    sigma = rng.uniform(0.3, 0.6, (n, 1)) * np.ones(m)
+    if own_errors:
+        sigma = sigma * np.exp(1.5 * rng.standard_normal((n, m)))
+    return Measurements(rng.standard_normal((n, 2)) @ factors + sigma * rng.standard_normal((n, m)), sigma)
+
+
+def test_a_gram_is_the_matrix_that_it_stands_for() -> None:
+    rng = np.random.default_rng(0)
+    rows, diagonal = rng.standard_normal((5, 9)), rng.standard_normal(9)
+    block = rng.standard_normal((9, 3))
+    np.testing.assert_allclose(Gram(rows, diagonal) @ block, (rows.T @ rows + np.diag(diagonal)) @ block)
+
+
+def test_leading_eigenvectors_of_a_gram_are_those_of_its_matrix() -> None:
+    rng = np.random.default_rng(1)
+    rows, diagonal = rng.standard_normal((6, 150)) * np.arange(1, 7)[:, None], rng.uniform(0.0, 0.1, 150)
+    found = leading_eigenvectors(Gram(rows, diagonal), 4)
+    values, vectors = np.linalg.eigh(rows.T @ rows + np.diag(diagonal))
+    np.testing.assert_allclose(found[0], values[:-5:-1], rtol=1e-6)
+    np.testing.assert_allclose(np.abs((found[1] * vectors[:, :-5:-1]).sum(axis=0)), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_few_members_at_many_points_have_the_factors_of_the_full_matrix(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = members(seed)
+    scales = TrainingScales.of(own)
+    few = moments(own, scales)
+    assert few.residuals is not None and few.covariance is None
+    short = Spectrum.of(own, scales, 5).factor(2)
+    monkeypatch.setattr(module, "_FEW_MEMBERS", 0.0)
+    full = moments(own, scales)
+    assert full.residuals is None and full.covariance is not None
+    for name in ("mean", "variance", "noise", "count"):
+        np.testing.assert_allclose(getattr(few, name), getattr(full, name), rtol=1e-12)
+    assert few.residuals is not None
+    np.testing.assert_allclose(
+        (few.residuals.T @ few.residuals)[0, 1:], full.covariance[0, 1:], atol=0.05 * full.variance.max()
+    )
+    long = Spectrum.of(own, scales, 5).factor(2)
+    covariance = [each.factors @ each.factors.T + np.diag(each.psi) for each in (short, long)]
+    np.testing.assert_allclose(*covariance, atol=0.03 * np.abs(covariance[1]).max())
+
+
+def test_errors_of_each_point_have_the_full_matrix() -> None:
+    own = members(3, own_errors=True)
+    assert moments(own, TrainingScales.of(own)).residuals is None
