@@ -7,6 +7,11 @@
     python -m benchmarks.default --only LightGBM boosting          # nobody else is asked
     python -m benchmarks.default --write-docs                      # the tables of docs/default.md
 
+The UCR sets are files that aeon brings. To have them without it and what it depends on:
+
+    pip download --no-deps aeon && python -m zipfile -e aeon-*.whl aeon_files
+    PYTHONPATH=aeon_files python -m benchmarks.default --tables UCR
+
 Peers: a random forest of 500 trees; extra trees, LightGBM (if installed) and histogram gradient boosting with the errors as
 further features and four noisy copies of every training object; k nearest neighbours; extreme deconvolution with eight
 components (astroML, if installed and --xd) in up to eight columns; naive Bayes for counts. Peers' probabilities have one more
