@@ -13,7 +13,7 @@ Several bands share a shape and a deviation; a curve of no class may differ betw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from badac._kernels import Pairs, pair_log_match
 from badac.anomalies.bump import Bump
-from badac.anomalies.curves_at_points import CurvesAtPoints, NoClass, curve_alone, curve_on_class
+from badac.anomalies.curves_at_points import CurvesAtPoints, NoClass, curve_alone, curve_on_classes
 from badac.anomalies.hypothesis import (
     ProcessAlone,
     ProcessOnClass,
@@ -31,7 +31,7 @@ from badac.anomalies.hypothesis import (
     ShapeOnClass,
     Weigh,
     joint_log_evidence,
-    over_classes,
+    over_classes_at_once,
 )
 from badac.anomalies.matched_filter import averaged_log_bayes_factor, log_bayes_factor
 from badac.anomalies.model import FloatArray, Known
@@ -154,11 +154,12 @@ class AtPoints:
         def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
             shapes = self._shapes(under[0].whole, added)
 
-            def of_class(one: PointsUnderClass) -> FloatArray:
-                squares = squared_ratios(one, shapes)
-                return one.log_evidence + averaged_log_bayes_factor(squares, added.signal_to_noise)
+            def of_all(parts: Sequence[PointsUnderClass]) -> FloatArray:
+                squares = squared_ratios(parts, shapes)
+                known = np.concatenate([one.log_evidence for one in parts])
+                return known + averaged_log_bayes_factor(squares, added.signal_to_noise)
 
-            return over_classes(under, of_class)
+            return over_classes_at_once(under, of_all)
 
         return weigh
 
@@ -173,7 +174,7 @@ class AtPoints:
         def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
             block = under[0].whole
             curves = CurvesAtPoints.of(added, block, self.scaled(block.at))
-            return over_classes(under, lambda one: curve_on_class(one, curves))
+            return over_classes_at_once(under, lambda parts: curve_on_classes(parts, curves))
 
         return weigh
 
@@ -226,7 +227,7 @@ class AtPoints:
         """Return both ends of the window (b,), in units of the range, and its log Bayes factor (b,)."""
         bump = Bump(widest=WIDEST)
         places, widths = bump.places(self.scales)
-        squares = np.maximum(squared_ratios(under, self._shapes(under.whole, bump.adds(self.scales))), 0.0)
+        squares = np.maximum(squared_ratios((under,), self._shapes(under.whole, bump.adds(self.scales))), 0.0)
         # What a single point shows fits bumps of all widths around it equally well: the first, and narrowest, of the best.
         best = (squares >= (1.0 - _SAME) * squares.max(axis=1, keepdims=True)).argmax(axis=1)
         factor = log_bayes_factor(np.sqrt(squares[np.arange(len(best)), best]), bump.signal_to_noise)
@@ -258,11 +259,13 @@ class ShapesAtPoints(NamedTuple):
     seen: npt.NDArray[np.bool_]
 
 
-def squared_ratios(under: PointsUnderClass, added: ShapesAtPoints) -> FloatArray:
-    """Return (b, s): squared signal-to-noise ratios of shapes of the whole block that the objects are from.
+def squared_ratios(under: Sequence[PointsUnderClass], added: ShapesAtPoints) -> FloatArray:
+    """Return (n, s): squared signal-to-noise ratios of shapes, for objects under one class after the other.
 
-    -inf where the object has no point to see one.
+    The shapes are those of the whole block that the objects are from; -inf where an object has no point to see one.
     """
-    signal, precision = under.whitened.filtered(added.shapes, under.places)
-    told = added.seen[under.places] & (precision > _TOLD * precision.max(axis=1, keepdims=True, initial=0.0))
+    found = [one.whitened.filtered(added.shapes, one.places) for one in under]
+    signal, precision = (np.concatenate(part) for part in zip(*found, strict=True))
+    told = precision > _TOLD * precision.max(axis=1, keepdims=True, initial=0.0)
+    told &= added.seen[np.concatenate([one.places for one in under])]
     return np.where(told, signal * (signal / np.where(told, precision, 1.0)), -np.inf)

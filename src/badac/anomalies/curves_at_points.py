@@ -14,7 +14,7 @@ of bands, not with its cube.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
@@ -124,16 +124,22 @@ class NoClass:
         return NoClass(self.block.take(rows), self.residual[rows], self.variance, self.n_bands)
 
 
-def curve_on_class(under: PointsUnderClass, curves: CurvesAtPoints) -> FloatArray:
-    """Return (b,): log P(d | class plus a random curve), with curves of the whole block that the objects are from."""
-    return _in_two_ways(under, curves, under.places, _features_on_class, _kernel_on_class)
+def curve_on_classes(under: Sequence[PointsUnderClass], curves: CurvesAtPoints) -> FloatArray:
+    """Return (n,): log P(d | class plus a random curve) of objects under one class after the other.
+
+    The curves are those of the whole block that the objects are from.
+    """
+    terms = [_in_two_ways(one, curves, one.places, _features_on_class, _kernel_on_class) for one in under]
+    return log_mean_exp(np.concatenate(terms))
 
 
 def curve_alone(objects: NoClass, curves: CurvesAtPoints) -> FloatArray:
     """Return (b,): log P(d | a level of its own plus a random curve), both of the scale of the known classes."""
-    return _in_two_ways(objects, curves, np.arange(len(curves.x)), _features_alone, _kernel_alone)
+    every = np.arange(len(curves.x))
+    return log_mean_exp(_in_two_ways(objects, curves, every, _features_alone, _kernel_alone))
 
 
+# From objects and where they are in the block to the log densities (b, alternatives) of each alternative.
 Way = Callable[[Objects, CurvesAtPoints, IntArray], FloatArray]
 
 
@@ -147,11 +153,14 @@ def _in_two_ways(
     fits = curves.by_features[places]
     if fits.all():
         return by_features(objects, curves, places)
-    out = np.empty(len(places))
-    for chosen, way in ((fits, by_features), (~fits, by_kernel)):
-        rows = np.flatnonzero(chosen)
-        if rows.size:
-            out[rows] = way(objects.take(rows), curves, places[rows])
+    ways = [
+        (rows, way(objects.take(rows), curves, places[rows]))
+        for rows, way in ((np.flatnonzero(fits), by_features), (np.flatnonzero(~fits), by_kernel))
+        if rows.size
+    ]
+    out = np.empty((len(places), ways[0][1].shape[1]))
+    for rows, found in ways:
+        out[rows] = found
     return out
 
 
@@ -162,7 +171,7 @@ def _features_on_class(under: PointsUnderClass, curves: CurvesAtPoints, places: 
         whitened.log_gain(features, size[..., None] * np.sqrt(power), places)
         for features, power in curves.alternatives
     ]
-    return whitened.log_evidence + log_mean_exp(list(np.hstack(terms).T))
+    return whitened.log_evidence[:, None] + np.concatenate(terms, axis=1)
 
 
 def _kernel_on_class(under: PointsUnderClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
@@ -173,7 +182,7 @@ def _kernel_on_class(under: PointsUnderClass, curves: CurvesAtPoints, places: In
         for near in curves.covariances(places)
         for size in curves.added.amplitudes
     ]
-    return log_mean_exp(terms)
+    return np.stack(terms, axis=1)
 
 
 def _features_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
@@ -189,7 +198,7 @@ def _features_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) 
         level = np.eye(1, power.size)[0]  # a constant of its own
         sizes = np.sqrt(visible * (level + squares * power))
         terms.append(noise_alone.log_gain(features, sizes, places, BETWEEN_BANDS))
-    return noise_alone.log_evidence + log_mean_exp(list(np.hstack(terms).T))
+    return noise_alone.log_evidence[:, None] + np.concatenate(terms, axis=1)
 
 
 def _kernel_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
@@ -207,7 +216,7 @@ def _kernel_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) ->
         for near in curves.covariances(places)
         for size in curves.added.amplitudes
     ]
-    return log_mean_exp(terms)
+    return np.stack(terms, axis=1)
 
 
 def _together(block: Block) -> FloatArray:
