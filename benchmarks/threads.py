@@ -1,6 +1,7 @@
 """How much two threads gain: `fit`, p-values, `rank` and `explain` of 20,000 curves with n_jobs=1 and n_jobs=2, by the clock.
 
-    python -m benchmarks.threads [--objects 20000] [--turns 2]
+    python -m benchmarks.threads [--objects 20000] [--turns 3]
+    python -m benchmarks.threads --write-docs           # and the place threads of docs/scale.md
 
 The answers are compared, too: they must be the same to the last bit. The ratio means something on an idle machine with at least
 two cores; the seconds of the processor beside it say how much work there was.
@@ -9,8 +10,10 @@ two cores; the seconds of the processor beside it say how much work there was.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +21,10 @@ import numpy.typing as npt
 from badac import BADACClassifier
 from badac.simulate import experiment
 from badac.threads import one_thread_in_blas
+from reproduction.marked import write_into
 
-OBJECTS, TURNS = 20_000, 2
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
+OBJECTS, TURNS = 20_000, 3
 
 
 def seconds_of(work: Callable[[], object]) -> tuple[float, float]:
@@ -89,10 +94,19 @@ def main() -> None:
     )
     parser.add_argument("--objects", type=int, default=OBJECTS, help="training objects, and new ones")
     parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--write-docs", action="store_true", help="write the table of docs/scale.md")
     given = parser.parse_args()
+    load = os.getloadavg()[0]
     with one_thread_in_blas():
         found = measure(given.objects, given.turns)
-    print(table(found))
+    text = table(found)
+    print(text)
+    if given.write_docs:
+        said = (
+            f"{given.objects:,} training and as many new curves of 100 points in two classes (Experiment 1, released), by the "
+            f"clock, the best of {given.turns} turns; load of the {os.cpu_count()} cores before the run {load:.1f}."
+        )
+        write_into(PAGE, {"threads": f"{said}\n\n{text}"})
 
 
 if __name__ == "__main__":

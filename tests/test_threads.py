@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from threadpoolctl import ThreadpoolController
 
 from badac import BADACClassifier, Measurements, _kernels
 from badac._kernels.spare_threads import at_least_spare, sparing
-from badac.threads import ahead, in_order, one_thread_in_blas, over_blocks
+from badac.cached import cached_property
+from badac.threads import ahead, each_apart, in_order, one_thread_in_blas, over_blocks
 
 
 def test_parts_come_in_order_made_on_another_thread() -> None:
@@ -118,13 +120,86 @@ def test_threads_to_spare_are_used_by_whoever_asks_for_fewer() -> None:
     with sparing(3):
         assert (at_least_spare(1), at_least_spare(5)) == (3, 5)
         # What runs beside others has none to spare.
-        assert list(in_order(lambda part: (part, at_least_spare(1)), range(4))) == [(k, 1) for k in range(4)]
+        begun = threading.Barrier(3)
+
+        def beside(part: int) -> tuple[int, int]:
+            begun.wait(timeout=10)
+            found = part, at_least_spare(1)
+            begun.wait(timeout=10)
+            return found
+
+        assert list(in_order(beside, range(3))) == [(part, 1) for part in range(3)]
         # A single part has all of them, for kernels that have enough to do.
         assert list(in_order(lambda part: at_least_spare(1), range(1))) == [3]
         alone: list[tuple[int, int]] = []
         over_blocks(lambda part, own: alone.append((own, at_least_spare(own))), [0], 2)
         assert alone == [(2, 3)]
     assert at_least_spare(1) == 1
+
+
+def test_the_last_part_has_the_threads_of_those_that_ended() -> None:
+    """Of classes that are learned side by side the largest is not left with one thread."""
+    first_has_ended = threading.Event()
+
+    def work(part: int) -> int:
+        if part == 0:
+            return 0
+        first_has_ended.wait(timeout=10)
+        deadline = time.monotonic() + 10
+        while at_least_spare(1) < 2 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return at_least_spare(1)
+
+    with sparing(2):
+        found = in_order(work, range(2))
+        assert next(found) == 0
+        first_has_ended.set()
+        assert list(found) == [2]
+
+
+def test_each_part_draws_from_a_generator_of_its_own_whatever_the_others_draw() -> None:
+    def draws(counts: list[int], n_threads: int) -> list[float]:
+        def work(number: int, rng: np.random.Generator) -> float:
+            return float(rng.random(counts[number])[0])
+
+        return each_apart(work, len(counts), np.random.default_rng(3), n_threads)
+
+    few = draws([1, 1, 1], 1)
+    assert few == draws([1, 1, 1], 2) == draws([9, 5, 1], 1) == draws([9, 5, 1], 3)
+    assert len(set(few)) == 3
+    # Once more from the same generator: others.
+    rng = np.random.default_rng(3)
+    first, second = (each_apart(lambda _, own: float(own.random()), 2, rng) for _ in range(2))
+    assert not set(first) & set(second)
+
+
+def test_what_an_object_keeps_is_computed_without_waiting_for_other_objects() -> None:
+    both = threading.Barrier(2)
+
+    class Kept:
+        @cached_property
+        def number(self) -> int:
+            both.wait(timeout=10)
+            return id(self)
+
+    made = [Kept(), Kept()]
+    assert list(in_order(lambda one: one.number, made, 2)) == [id(one) for one in made]
+    assert [one.number for one in made] == [id(one) for one in made]
+    assert isinstance(Kept.number, functools.cached_property)
+
+
+@pytest.mark.parametrize("class_model", ["auto", "template"])
+def test_classes_learned_side_by_side_and_their_folds_are_the_same(class_model: str) -> None:
+    rng = np.random.default_rng(1)
+    x = np.linspace(0.0, 1.0, 12)
+    label = np.repeat([0, 1, 2], [150, 60, 12])
+    values = np.sin((3.0 + label[:, None] + rng.uniform(0.0, 1.0, (222, 1))) * x)
+    curves = Measurements(values + 0.1 * rng.standard_normal((222, 12)), 0.1, at=x)
+    one, three = (
+        BADACClassifier(class_model, random_state=0, n_jobs=n_jobs).fit(curves, label) for n_jobs in (None, 3)
+    )
+    np.testing.assert_array_equal(one.predict_proba(curves), three.predict_proba(curves))
+    np.testing.assert_array_equal(one.rank(curves).pvalue, three.rank(curves).pvalue)
 
 
 def test_learning_spares_its_threads_to_every_kernel_and_learns_the_same() -> None:

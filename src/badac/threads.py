@@ -17,9 +17,10 @@ from functools import cache
 from itertools import chain, islice
 from typing import TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from badac._kernels.spare_threads import at_least_spare, sparing
+from badac._kernels.spare_threads import SideBySide, at_least_spare, sparing
 
 _FEW_POINTS = 256  # as in `badac.latent.moments`: beyond, matrices of points by points are worth threads
 
@@ -57,17 +58,50 @@ def in_order(work: Callable[[Part], Result], parts: Iterable[Part], n_threads: i
         yield from done
         return
     waiting: deque[Future[Result]] = deque()
+    beside = SideBySide(n_threads, waiting=True)
+    beside.add(-1)
+
+    def one(part: Part) -> Result:
+        try:
+            with sparing(beside):
+                return work(part)
+        finally:
+            beside.add(-1)
+
     with _some_threads(n_threads) as threads:
         try:
             for part in chain(few, rest):
-                waiting.append(_begun(threads, work, part))
+                beside.add(1)
+                waiting.append(_begun(threads, one, part))
                 if len(waiting) >= 2 * n_threads:
                     yield waiting.popleft().result()
+            beside.waiting = False
             while waiting:
                 yield waiting.popleft().result()
         finally:
             # What was begun ends before anything else does, as the arrays that it writes to may go away.
-            wait([one for one in waiting if not one.cancel()])
+            wait([each for each in waiting if not each.cancel()])
+
+
+def each_apart(
+    work: Callable[[int, np.random.Generator], Result], n: int, rng: np.random.Generator, n_threads: int = 1
+) -> list[Result]:
+    """Return ``work(number, generator)`` for each of n classes, or parts of the objects, learned side by side.
+
+    Each draws from a generator of its own, spawned by its place: how often a class draws is known when it has been learned, and
+    must not decide what the next one draws. So the results are the same for any number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.threads import each_apart
+    >>> def learn(number, rng):
+    ...     return rng.integers(10, size=number).tolist()
+    >>> each_apart(learn, 3, np.random.default_rng(0))
+    [[], [6], [6, 8]]
+    """
+    generators = rng.spawn(n)
+    return list(in_order(lambda number: work(number, generators[number]), range(n), n_threads))
 
 
 @contextmanager
@@ -101,7 +135,7 @@ _IDLE: dict[tuple[int, int], _Threads] = {}
 def _begun(threads: _Threads, work: Callable[[Part], Result], part: Part) -> Future[Result]:
     try:
         # NumPy's error state is part of the context: each thread works in a copy of the caller's.
-        return threads.pool.submit(copy_context().run, _alone, work, part)
+        return threads.pool.submit(copy_context().run, work, part)
     except RuntimeError:
         # The system gives no more threads: this one does the work.
         threads.refused = True
@@ -110,17 +144,13 @@ def _begun(threads: _Threads, work: Callable[[Part], Result], part: Part) -> Fut
         return done
 
 
-def _alone(work: Callable[[Part], Result], part: Part) -> Result:
-    with sparing(1):
-        return work(part)
-
-
 def ahead(parts: Iterable[Part]) -> Iterator[Part]:
     """Yield the parts, each made on a thread of its own while the one before is being worked on: reading beside judging."""
     rest = iter(parts)
 
     def take() -> list[Part]:
-        return list(islice(rest, 1))
+        with sparing(1):
+            return list(islice(rest, 1))
 
     with ThreadPoolExecutor(1) as pool:
         threads = _Threads(pool)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from badac._kernels.low_rank import LowRankPoints
 from badac.anomalies.hypothesis import NOISE_SHARE, ProcessAlone, ProcessOnClass, log_mean_exp
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import FeaturesAtPoints, within_range
+from badac.cached import cached_property
 from badac.data.validation import IntArray
 from badac.latent.low_rank import LowRank
 from badac.latent.process import Block

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,6 +36,7 @@ from badac.anomalies.sequence import coordinates
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
 from badac.anomalies.unseen import MEMBERS_FOR_A_LENGTH, Counted, Unseen, unseen_members
+from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray, IntArray
 from badac.latent.class_summary import ClassSummary
@@ -44,7 +45,7 @@ from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import noise_of_class
 from badac.posterior import log_total
 from badac.registry import registered
-from badac.threads import over_blocks
+from badac.threads import in_order, over_blocks
 
 
 @registered("anomaly", "auto", holds={"hypotheses": "(h,)", "shares": "(h,) >= 0"})
@@ -169,30 +170,36 @@ class Deviations:
         Only the `doubtful` (n,) are asked; `lengths` (k,) of the classes' curves are learned where they are None.
         """
         assert self.grid is not None
+        summaries = self.grid.classes
+
+        def strange(index: int) -> IntArray:
+            rows = suspects(known, index, summaries[index], doubtful)
+            return strange_ones(rows, self.log_bayes_factor(known.training[rows])) if rows.size else rows
+
+        rare = list(in_order(strange, range(len(summaries))))
         found: list[ClassSummary] = []
-        unseen: list[Unseen] = []
-        isolated: list[Isolated] = []
         priors: list[float] = []
-        for index, summary in enumerate(self.grid.classes):
-            rows = suspects(known, index, summary, doubtful)
-            if rows.size:
-                rows = strange_ones(rows, self.log_bayes_factor(known.training[rows]))
-            if rows.size:
-                rare, log_share = rare_population(known, index, summary, rows, rng)
-                found.append(rare)
+        for index, summary in enumerate(summaries):
+            if rare[index].size:
+                own, log_share = rare_population(known, index, summary, rare[index], rng)
+                found.append(own)
                 priors.append(log_share + known.log_prior[index])
-            unseen.extend(self._unseen(known, index, rows, doubtful, lengths[index]))
-            if self.grid.scales.where is not None and known.log_prior[index] > -np.inf:
-                others = np.setdiff1d(np.flatnonzero(known.label == index), rows)
-                isolated.extend(
-                    isolated_members(known.training[others], summary, float(known.log_prior[index]))
-                )
+
+        def beyond(index: int) -> tuple[tuple[Unseen, ...], tuple[Isolated, ...]]:
+            unseen = self._unseen(known, index, rare[index], doubtful, lengths[index])
+            if self.grid is None or self.grid.scales.where is None or known.log_prior[index] == -np.inf:
+                return unseen, ()
+            others = np.setdiff1d(np.flatnonzero(known.label == index), rare[index])
+            log_prior = float(known.log_prior[index])
+            return unseen, isolated_members(known.training[others], summaries[index], log_prior)
+
+        unseen, isolated = zip(*in_order(beyond, range(len(summaries))), strict=True)
         grid = replace(
             self.grid,
             rare=tuple(found),
             rare_log_prior=np.array(priors),
-            unseen=tuple(unseen),
-            isolated=tuple(isolated),
+            unseen=tuple(chain(*unseen)),
+            isolated=tuple(chain(*isolated)),
         )
         return replace(self, grid=grid)
 

@@ -14,7 +14,6 @@ is no rougher and no larger than the class keeps a log Bayes factor of about log
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from badac._kernels.latent import Components
 from badac.anomalies.model import FloatArray
 from badac.anomalies.rare import log_errors
 from badac.anomalies.sequence import cosines, spectrum
+from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.factor import Factor

@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
+from badac.cached import cached_property
 from badac.calibration.coarsening import FloatArray, IntArray
 from badac.calibration.pool import BoolArray, Pool
 from badac.calibration.stacking.base_models import AT_WIDE_INSTANCES, BaseOutputs

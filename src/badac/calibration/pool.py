@@ -16,12 +16,12 @@ object more stays: a training set that lacks a class's strangest members has a p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta, gamma
 
+from badac.cached import cached_property
 from badac.calibration.tail import ParetoTail
 
 FloatArray = npt.NDArray[np.float64]

@@ -26,11 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from badac.cached import cached_property
 from badac.calibration.pool import Pool
 from badac.calibration.score_map import ScoreMap, noise_ranges
 from badac.data.measurements import Measurements

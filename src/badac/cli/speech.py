@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
-from threading import Timer
+from threading import Lock, Timer
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -213,6 +213,7 @@ def waiting(for_what: str) -> Iterator[None]:
 
 
 _SPINNERS: list[Status] = []
+_ONE_AT_A_TIME = Lock()  # classes that are learned side by side have a stage each
 
 
 @contextmanager
@@ -222,17 +223,20 @@ def _spinning(words: str) -> Iterator[None]:
     if not console.is_terminal or _QUIET.get():
         yield
         return
-    if _SPINNERS:
-        _SPINNERS[-1].stop()
     status = console.status(Text(printable(words)))
-    _SPINNERS.append(status)
-    try:
-        with status:
-            yield
-    finally:
-        _SPINNERS.remove(status)
+    with _ONE_AT_A_TIME:
         if _SPINNERS:
-            _SPINNERS[-1].start()
+            _SPINNERS[-1].stop()
+        _SPINNERS.append(status)
+        status.start()
+    try:
+        yield
+    finally:
+        with _ONE_AT_A_TIME:
+            status.stop()
+            _SPINNERS.remove(status)
+            if _SPINNERS:
+                _SPINNERS[-1].start()
 
 
 class TimeLeft(ProgressColumn):

@@ -8,12 +8,12 @@ make something else of (an index, categories, dates, lists, empty text) is left 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from badac.cached import cached_property
 from badac.data.whole_numbers import arrow_frame
 
 

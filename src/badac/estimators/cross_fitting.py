@@ -21,7 +21,7 @@ from badac.anomalies.deferred import as_learned
 from badac.anomalies.drawn import draw_anomalies
 from badac.anomalies.model import AnomalyModel, OfPart, QuicklyRefittable
 from badac.calibration.posterior import PosteriorCalibration
-from badac.calibration.pvalues import BoolArray, IntArray, LeftOut
+from badac.calibration.pvalues import BoolArray, FloatArray, IntArray, LeftOut
 from badac.classes.model import ClassModel, Refittable, learned_again
 from badac.data.measurements import Measurements
 from badac.estimators.fitting import Recipe, fit_classes
@@ -70,16 +70,16 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     n = len(training)
     score, level, predicted = np.empty(n), np.empty(n), np.zeros(n, dtype=np.int64)
     asked = np.zeros(n, dtype=np.bool_)
-    drawing, drawn = rng.spawn(1)[0], [np.empty(0)]
+    drawing = rng.spawn(1)[0]
     learned_before = as_learned(model.anomaly_model)
     of_all = learned_before if isinstance(learned_before, QuicklyRefittable) and cheap else None
     doubtful = np.ones(n, dtype=np.bool_)
     if of_all is not None:
         doubtful = of_all.doubtful(replace(known, training=training.objects, label=training.label))
 
-    def learned_without(held: BoolArray) -> FittedModel:
+    def learned_without(held: BoolArray, rng: np.random.Generator) -> FittedModel:
         """Classes and anomaly model, learned without the objects (n,) that are held out."""
-        rest = training.take(~held)
+        rest = training.take(~held).with_generator(rng)
         fitted = fit_classes([Again(one) for one in inner], rest, recipe.nuisance)
         learned = replace(
             model,
@@ -99,14 +99,9 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
             anomaly = anomaly.as_of_all(len(rest) / n)
         return replace(learned, anomaly_model=anomaly)
 
-    def to_score() -> Iterator[tuple[BoolArray, FittedModel, Measurements | None]]:
-        # Whatever is drawn is drawn here, fold by fold.
-        for held in folds(training.label, _FOLDS if cheap else _FOLDS_LEARNED_ANEW, rng):
-            learned = learned_without(held)
-            yield held, learned, _drawn(learned, training.objects[held], drawing)
-
-    def scored(part: tuple[BoolArray, FittedModel, Measurements | None]) -> npt.NDArray[np.float64]:
-        held, learned, anomalies = part
+    def score_fold(held: BoolArray, rng: np.random.Generator, drawing: np.random.Generator) -> FloatArray:
+        learned = learned_without(held, rng)
+        anomalies = _drawn(learned, training.objects[held], drawing)
         judged = Judgement(learned, training.objects[held])
         score[held], level[held], predicted[held] = judged.raw_strangeness, judged.level, judged.predicted
         asked[held] = True
@@ -114,11 +109,16 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
             return np.empty(0)
         return Judgement(learned, anomalies).raw_strangeness
 
-    # A fold is scored while the next one is learned.
-    drawn += in_order(scored, to_score(), recipe.n_threads)
+    # Side by side, each with generators of its own. Models that are learned anew may take as much memory as a fit: one by one.
+    left_out = list(folds(training.label, _FOLDS if cheap else _FOLDS_LEARNED_ANEW, rng))
+    if cheap:
+        own = zip(left_out, rng.spawn(len(left_out)), drawing.spawn(len(left_out)), strict=True)
+        drawn = list(in_order(lambda fold: score_fold(*fold), own, recipe.n_threads))
+    else:
+        drawn = [score_fold(held, rng, drawing) for held in left_out]
     one_scale = getattr(recipe.anomaly, "noise_cancels", False)
     about = use[asked], score[asked], level[asked], predicted[asked]
-    return LeftOut(*about, len(model.classes), one_scale, np.concatenate(drawn))
+    return LeftOut(*about, len(model.classes), one_scale, np.concatenate([np.empty(0), *drawn]))
 
 
 def _drawn(model: FittedModel, objects: Measurements, rng: np.random.Generator) -> Measurements | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from badac.noise_learning import learn_noise
 from badac.nuisance import Nuisance, innermost
 from badac.posterior import class_log_prior, possible
 from badac.progress import stage
-from badac.threads import lending, n_threads
+from badac.threads import each_apart, lending, n_threads
 from badac.training import FloatArray, TrainingScales, TrainingSet
 
 if TYPE_CHECKING:
@@ -200,7 +199,7 @@ class Recipe:
             known = Known(rest.objects, rest.label, tuple(models), log_prior, prior, noise, rest.scales)
             # A generator of its own: whether it is learned must not change what is drawn later.
             learned = Deviations().fit(known, np.random.default_rng(0))
-            return partial(learned.log_bayes_factor, n_threads=self.n_threads)
+            return learned.log_bayes_factor
 
         return learn
 
@@ -227,19 +226,20 @@ def fit_classes(
 ) -> list[Choice]:
     """Fit each class with its model; classes in `kept` have no new members and stay as they are.
 
-    Wrappers in `nuisance` come around the fitted model, the first one innermost.
+    Wrappers in `nuisance` come around the fitted model, the first one innermost. Classes are learned side by side where
+    there are threads to spare.
 
     Returns
     -------
     list of Choice
         Of a model that chooses (`badac.classes.Auto`) the one that it chose.
     """
-    fitted: list[Choice] = []
-    for number, label in enumerate(training.classes.tolist()):
+    labels = training.classes.tolist()
+
+    def learn(number: int, rng: np.random.Generator) -> Choice:
+        label, class_model = labels[number], class_models[number]
         if kept and label in kept:
-            fitted.append(Choice(*kept[label], {}))
-            continue
-        class_model = class_models[number]
+            return Choice(*kept[label], {})
         if training.objects.own_points and isinstance(class_model, GridModel):
             class_model = class_model.at_own_points()
         members, own_noise = training.members(number), training.noise_of(number)
@@ -247,7 +247,7 @@ def fit_classes(
         for wrapper in nuisance:
             learned_from = wrapper.prepared(learned_from, own_noise)
         with stage(f"Learning class {label} from {len(members):,} objects"):
-            model = class_model.fit(learned_from, own_noise, training.rng, training.scales)
+            model = class_model.fit(learned_from, own_noise, rng, training.scales)
         report: tuple[Candidate, ...] = ()
         alternatives: dict[str, ClassModel] = {}
         if isinstance(model, ChoosingModel) and model.chosen is not None:
@@ -255,5 +255,6 @@ def fit_classes(
         for wrapper in nuisance:
             model = wrapper.wrap(model, members, learned_from)
         # What a wrapper does to a class, it would have to do to the alternatives.
-        fitted.append(Choice(model, report, {} if nuisance else alternatives))
-    return fitted
+        return Choice(model, report, {} if nuisance else alternatives)
+
+    return each_apart(learn, len(labels), training.rng)

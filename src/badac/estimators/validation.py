@@ -345,11 +345,13 @@ def check_coordinates(objects: Measurements, training: Measurements, models: tup
                 "own (`at` per object). Put them on the grid of the training, or fit with `at` per object."
             )
         return
-    full = np.broadcast_to(objects.at, objects.shape)
     reach = _SAME_POINT * float(np.ptp(training.at)) if training.at.size else 0.0
+    elsewhere = ~(np.abs(objects.at - training.at) <= reach)
+    if not elsewhere.any():
+        return
     refuse(
-        objects.observed & ~(np.abs(full - training.at) <= reach),
-        full,
+        objects.observed & elsewhere,
+        np.broadcast_to(objects.at, objects.shape),
         "`at` must be that of the training, which these classes compare column by column",
         'Put the objects on that grid, or fit with class_model="gp", or with `at` per object.',
     )

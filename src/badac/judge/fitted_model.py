@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from badac.anomalies import AnomalyModel, Deviations, Known
 from badac.anomalies.deferred import Deferred, as_learned
+from badac.cached import cached_property
 from badac.calibration.pool import Pool
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import IntArray, LeftOut

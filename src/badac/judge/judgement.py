@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from badac.anomalies import Deviations
 from badac.anomalies.deferred import as_learned
+from badac.cached import cached_property
 from badac.calibration.caution import believed_log_bayes_factor
 from badac.calibration.class_frequencies import ClassFrequencies, estimate_frequencies
 from badac.calibration.null_distribution import log_odds

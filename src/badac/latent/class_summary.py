@@ -17,7 +17,6 @@ and the class fills the gap, with the larger sigma that this deserves.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,6 +24,7 @@ import numpy.typing as npt
 
 from badac._kernels import IntArray, latent_log_evidence, latent_log_match, latent_responsible
 from badac._kernels.latent import Components
+from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor

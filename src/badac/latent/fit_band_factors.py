@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +27,7 @@ from badac._kernels import curve_rows, latent_posterior, points_likelihood
 from badac._kernels.eigen import eigh
 from badac._kernels.latent import inverse, pack, triangle, unpack
 from badac._kernels.points import GroupedPoints
+from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.latent.band_factors import BandFactors, curves_of
 from badac.latent.band_sums import KindsOfBands, Sums, solved

@@ -18,7 +18,6 @@ which is linear in ``(G b, G)``: one matrix product for all pairs, then a sum of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -26,6 +25,7 @@ from scipy.linalg import block_diag
 
 from badac._kernels import latent_posterior
 from badac._kernels.latent import pack
+from badac.cached import cached_property
 from badac.data.validation import BoolArray
 from badac.latent.likelihood import LatentLikelihood, products
 from badac.latent.mixture import Mixture, logsumexp_rows

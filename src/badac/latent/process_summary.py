@@ -8,13 +8,13 @@ with its remainder widened ``s`` times, noise included. It is to curves at point
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dtrtrs
 
+from badac.cached import cached_property
 from badac.data.validation import IntArray
 from badac.latent.band_factors import curves_of_bands
 from badac.latent.low_rank import LowRank, log_gains

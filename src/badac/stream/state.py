@@ -10,12 +10,12 @@ Everything is a pure function of a frozen state, so that an interrupted block le
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from badac._kernels.latent import Components
+from badac.cached import cached_property
 from badac.classes.model import FloatArray
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture

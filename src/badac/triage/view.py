@@ -6,13 +6,13 @@ Everything is numbers and plain text: the page draws it, and puts names where te
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
+from badac.cached import cached_property
 from badac.data import Catalogue, Measurements
 from badac.data.description import Description
 from badac.explain import Explanation, places

@@ -47,6 +47,7 @@ from badac.classes.model import ClassModel
 from badac.classes.population.population import Population
 from badac.data.measurements import Measurements
 from badac.evidence import log_evidence
+from badac.threads import each_apart
 from badac.training import TrainingSet
 
 MOST_LEFT_OUT = 1500  # objects that tell the weights and what is normal, by cost
@@ -81,14 +82,17 @@ def left_out_evidence(
     out, factor = np.empty((len(training), len(models))), np.zeros(len(training))
     part = deal(training.label, training.rng, PARTS)
     alone = training.counts[training.label] < 2
-    for number in range(PARTS):
+
+    def ask(number: int, rng: np.random.Generator) -> None:
         held = part == number
         if held.any():
-            rest, asked = training.take(~held | alone), training.objects[held]
+            rest, asked = training.take(~held | alone).with_generator(rng), training.objects[held]
             again = learn_each_again(models, rest)
-            out[held] = log_evidence(again, asked, n_threads=n_threads)
+            out[held] = log_evidence(again, asked)
             if deviating is not None:
                 factor[held] = deviating(again, rest)(asked)
+
+    each_apart(ask, PARTS, training.rng, n_threads)
     return out, None if deviating is None else factor
 
 

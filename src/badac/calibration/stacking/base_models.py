@@ -24,6 +24,7 @@ from badac.data.measurements import Measurements
 from badac.evidence import GivesEvidence, log_evidence
 from badac.noise.model import Noise
 from badac.registry import registered
+from badac.threads import each_apart
 from badac.training import TrainingScales, TrainingSet
 
 # Widths of the instances, in units of each point's spread: near the members, and far enough to join them.
@@ -107,17 +108,22 @@ def learn_kinds(training: TrainingSet) -> tuple[tuple[ClassModel, ...], ...]:
 
 def learn_each(models: Sequence[ClassModel | Widened | Grouped], training: TrainingSet) -> list[ClassModel]:
     """Learn each class with its model."""
-    noise, rng, scales = training.noise, training.rng, training.scales
-    return [model.fit(training.members(number), noise, rng, scales) for number, model in enumerate(models)]
+    noise, scales = training.noise, training.scales
+
+    def learn(number: int, rng: np.random.Generator) -> ClassModel:
+        return models[number].fit(training.members(number), noise, rng, scales)
+
+    return each_apart(learn, len(models), training.rng)
 
 
 def learn_each_again(models: Sequence[ClassModel], training: TrainingSet) -> list[ClassModel]:
     """Learn each class again from other members, its choices kept where the model can (`Refittable`)."""
-    noise, rng, scales = training.noise, training.rng, training.scales
-    return [
-        learned_again(model, training.members(number), noise, rng, scales)
-        for number, model in enumerate(models)
-    ]
+    noise, scales = training.noise, training.scales
+
+    def learn(number: int, rng: np.random.Generator) -> ClassModel:
+        return learned_again(models[number], training.members(number), noise, rng, scales)
+
+    return each_apart(learn, len(models), training.rng)
 
 
 def kinds() -> dict[str, Widened | Grouped]:

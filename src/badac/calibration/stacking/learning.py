@@ -190,7 +190,7 @@ def _to_leave_out(training: TrainingSet, may: BoolArray) -> BoolArray:
 
 
 def _parts(training: TrainingSet, asked: IntArray) -> Iterator[tuple[IntArray, TrainingSet]]:
-    """Places in `asked` (r,) of objects to be left out together, and those to learn from."""
+    """Places in `asked` (r,) of objects to be left out together, and those to learn from, with a generator of their own."""
     held = np.zeros(len(training), dtype=np.bool_)
     if len(training) > MOST_IN_FOLDS:
         held[asked] = True
@@ -200,7 +200,8 @@ def _parts(training: TrainingSet, asked: IntArray) -> Iterator[tuple[IntArray, T
     # The only member of a class is always learned from.
     alone = training.counts[training.label] < 2
     for number in np.unique(fold[asked]):
-        yield np.flatnonzero(fold[asked] == number), training.take((fold != number) | alone)
+        rest = training.take((fold != number) | alone)
+        yield np.flatnonzero(fold[asked] == number), rest.with_generator(training.rng.spawn(1)[0])
 
 
 def _of_class_models(
@@ -212,18 +213,14 @@ def _of_class_models(
     """Log evidence (o, levels, r, k) of the copies of objects (r,) under class models and `kinds` that had not seen them."""
     out = np.empty((1 + len(kinds()), len(copies), len(asked), len(models)))
 
-    def learned() -> Iterator[tuple[IntArray, tuple[Sequence[ClassModel], ...]]]:
-        for held, part in _parts(training, asked):
-            yield held, (learn_each_again(models, part), *learn_kinds(part))
-
-    def ask(part: tuple[IntArray, tuple[Sequence[ClassModel], ...]]) -> None:
-        held, each = part
+    def ask(part: tuple[IntArray, TrainingSet]) -> None:
+        held, rest = part
         everyone = concatenate([copy[held] for copy in copies])
-        for row, own in enumerate(each):
+        for row, own in enumerate((learn_each_again(models, rest), *learn_kinds(rest))):
             out[row][:, held] = log_evidence(own, everyone).reshape(len(copies), len(held), -1)
 
-    # One part is asked about while the next is learned.
-    for _ in in_order(ask, learned()):
+    # Some parts side by side.
+    for _ in in_order(ask, _parts(training, asked)):
         pass
     return out
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from badac import _kernels
 from badac._kernels.trees import Growth, Nodes
+from badac.cached import cached_property
 from badac.calibration.coarsening import FloatArray, IntArray
 from badac.classes.population.population import Population
 from badac.data.added_noise import add_noise
