@@ -19,6 +19,14 @@ int64_t work_size(const LowRankModel& in) {
     return gained > filtered ? gained : filtered;
 }
 
+// Whole vectors, then what is left: neighbours, of which there are few, are not known to be apart when compiling.
+BADAC_INLINE double* copied(const double* from, int count, double* to) {
+    int c = 0;
+    for (; c + L <= count; c += L) store(to + c, load<VecD>(from + c));
+    for (; c < count; ++c) to[c] = from[c];
+    return to + count;
+}
+
 // Points from `begin` on, before `end` and at most kChunk, as rows of `width`.
 struct Gathered {
     int64_t count;
@@ -28,14 +36,12 @@ struct Gathered {
         : count(end - begin < kChunk ? end - begin : kChunk) {
         for (int64_t k = 0; k < count; ++k) {
             const int64_t point = object.order[begin + k], at = object.row * in.p + point;
-            double* row = rows + k * width;
-            int c = 0;
-            for (const double* from = in.local + at * in.j; c < in.j; ++c) row[c] = from[c];
-            for (int a = 0; a < in.r; ++a, ++c) row[c] = in.shapes[at * in.r + a];
-            const double* columns = in.columns + (object.place * in.p + point) * in.q;
-            for (int a = 0; a < q; ++a, ++c) row[c] = columns[a];
-            row[c++] = in.residual[at];
-            for (; c < width; ++c) row[c] = 0.0;
+            double *row = rows + k * width, *to = row;
+            to = copied(in.local + at * in.j, in.j, to);
+            to = copied(in.shapes + at * in.r, in.r, to);
+            to = copied(in.columns + (object.place * in.p + point) * in.q, q, to);
+            *to++ = in.residual[at];
+            while (to < row + width) *to++ = 0.0;
             variance[k] = in.variance[at];
             weights[k] = 1.0 / variance[k];
         }
@@ -209,6 +215,28 @@ void gain_in_common(const LowRankModel& in, const LowRankObject& object, const d
     }
 }
 
+// The only point of a band: local shapes, and the part of the columns that is the band's own, are variances of it. It is added to what
+// shapes, the part in common and the residual say, and to what shapes and residual say alone; the logarithm of the variance gained.
+double add_single(const LowRankModel& in, const LowRankObject& object, int64_t at, const double* own, double of_band, double of_all, int all,
+                  double* rows, int width, double* whole, int few, double* plain) {
+    const int r = in.r, j = in.j, q = in.q;
+    const Gathered point(in, object, at, at + 1, q, all, rows);
+    double variance = point.variance[0], gained = 0.0;
+    for (int c = 0; c < j; ++c) variance += rows[c] * rows[c];
+    double* row = rows + j;  // shapes, columns, residual
+    for (int c = r; c < r + q; ++c) {
+        row[c] *= own[c - r];
+        gained += of_band * of_band * row[c] * row[c];
+        row[c] *= of_all;
+    }
+    const double weight = 1.0 / (variance + gained), without = 1.0 / variance;
+    for (int a = 0; a <= r + q; ++a)
+        for (int c = a; c <= r + q; ++c) whole[int64_t(a) * width + c] += weight * row[a] * row[c];
+    for (int a = 0; a <= r; ++a)
+        for (int c = a; c <= r; ++c) plain[a * few + c] += without * row[a < r ? a : r + q] * row[c < r ? c : r + q];
+    return log((variance + gained) / variance);
+}
+
 // Every band has a part of its own: it is swept out of its points first, for each size. What is left is shapes, the part in
 // common, and the residual. Beside it shapes and residual alone, for the density without columns.
 void gain_of_bands(const LowRankModel& in, const LowRankObject& object, const double* own, double common, double* memory, double* out) {
@@ -222,6 +250,11 @@ void gain_of_bands(const LowRankModel& in, const LowRankObject& object, const do
     zero(plain, int64_t(few) * few);
     for (int64_t begin = 0, end; begin < object.count; begin = end) {
         end = end_of_band(in, object, begin);
+        if (end - begin == 1) {
+            attention.spent(int64_t(size) * width);
+            log_det += add_single(in, object, begin, own, of_band, of_all, all, rows, width, whole, few, plain);
+            continue;
+        }
         attention.spent((end - begin + j) * all * all + int64_t(q) * wide * wide);
         zero(sum, int64_t(all) * all);
         add_band(in, object, begin, end, q, all, rows, sum);

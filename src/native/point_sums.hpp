@@ -69,10 +69,11 @@ inline void add_tile_of(int n, const double* factors, const double* rows, int64_
     add_tile<1>(factors, rows, count, width, c, sum);
 }
 
-// sum (size rows of `width`) += w x x' over at most kChunk rows x, from the vector that holds the diagonal to the right.
-inline void add_rows(const double* rows, const double* weights, int64_t count, int size, int width, double* sum) {
+// sum (size rows of `width`) += w x x' over at most kChunk rows x, from the vector that holds the diagonal to the right; of rows from the
+// tile on that holds `first`.
+inline void add_rows(const double* rows, const double* weights, int64_t count, int size, int width, double* sum, int first = 0) {
     double factors[kChunk * kTile];
-    for (int a = 0; a < size; a += kTile) {
+    for (int a = first / kTile * kTile; a < size; a += kTile) {
         const int n = size - a < kTile ? size - a : kTile;
         // Of all rows of the tile, though there may be fewer: they are padded, and so many are one vector.
         for (int64_t k = 0; k < count; ++k)

@@ -134,8 +134,20 @@ void make_residual_rows(const PointsModel& in, int64_t start, int64_t count, int
     for (int64_t k = 0; k < count; ++k) work.rows[k * width + last] = in.values[start + k] - work.rows[k * width + last];
 }
 
-// Add w x x' of the rows of a group, w = 1 / (variance + rough); the logarithm of the product of all (variance + rough).
-double add_group(const PointsModel& in, int64_t start, int64_t count, double rough, int size, int width, const Work& work, double* sum) {
+// The sum of squares of the j local shapes of a row, which are 0 afterwards.
+double take_local(int j, double* row) {
+    double total = 0.0;
+    for (int c = 0; c < j; ++c) {
+        total += row[c] * row[c];
+        row[c] = 0.0;
+    }
+    return total;
+}
+
+// Add w x x' of the rows of a group, w = 1 / (variance + rough), from row `first` of the sum on; the logarithm of the product of all
+// (variance + rough).
+double add_group(const PointsModel& in, int64_t start, int64_t count, double rough, int size, int width, const Work& work, double* sum,
+                 int first = 0) {
     double total = 0.0, variance[kChunk], weights[kChunk];
     for (int64_t k = 0; k < count; k += kChunk) {
         const int64_t some = count - k < kChunk ? count - k : kChunk;
@@ -144,7 +156,7 @@ double add_group(const PointsModel& in, int64_t start, int64_t count, double rou
             weights[i] = 1.0 / variance[i];
         }
         total += sum_of_logs(variance, some);
-        add_rows(work.rows + k * width, weights, some, size, width, sum);
+        add_rows(work.rows + k * width, weights, some, size, width, sum, first);
     }
     return total;
 }
@@ -162,9 +174,16 @@ void likelihood(const PointsModel& in, int64_t object, int64_t n, double* memory
         for (int64_t k = 0; k < count; ++k) work.at[k] = in.at[start + k];
         attention.spent(count * (isfinite(in.period) ? int64_t(in.n_knots) * (width + 20) : int64_t(8) * width + 60));
         make_residual_rows(in, start, count, band, width, work);
+        // Local shapes at a single point are a variance of it, and there is nothing to sweep.
+        const double local = count == 1 ? take_local(j, work.rows) : 0.0;
         for (int s = 0; s < in.n_widths; ++s) {
             const double wide = in.widths[s];
             double* sum = work.sum + s * whole;
+            if (count == 1) {
+                attention.spent(size * width);
+                offset[s * n] += kLog2Pi + add_group(in, start, 1, wide * (in.psi[band] + local), size, width, work, sum, j);
+                continue;
+            }
             zero(sum, int64_t(j) * width);
             attention.spent(count * size * width);
             offset[s * n] += double(count) * kLog2Pi + add_group(in, start, count, wide * in.psi[band], size, width, work, sum);

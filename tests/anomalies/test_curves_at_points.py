@@ -11,7 +11,7 @@ from badac.anomalies.curves_at_points import (
     CurvesAtPoints,
     NoClass,
     curve_alone,
-    curve_on_class,
+    curve_on_classes,
 )
 from badac.latent.low_rank import LowRank
 from badac.latent.process import covariance
@@ -53,7 +53,7 @@ def test_on_a_class_features_and_kernel_agree(fitted):
     by_kernel = CurvesAtPoints.of(ProcessOnClass(as_kernels(LENGTHS), (1.0,)), block, x)
     assert by_features.by_features.all() and not by_kernel.by_features.any()
     np.testing.assert_allclose(
-        curve_on_class(one, by_features), curve_on_class(one, by_kernel), rtol=0, atol=5e-3
+        curve_on_classes((one,), by_features), curve_on_classes((one,), by_kernel), rtol=0, atol=5e-3
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from badac import Measurements
 from badac.latent.band_factors import BandFactors
+from badac.latent.band_sums import KindsOfBands
 from badac.latent.basis import Basis
 from badac.latent.fit_band_factors import FactorLearner, log_evidence
 from badac.latent.hyperparameters import Extent
@@ -82,5 +84,63 @@ def test_members_far_from_the_start_of_a_fit_are_learned() -> None:
     one = learner()
     # Members are 60 standard deviations from where the step starts.
     here = replace(first, mean=first.mean - along)
-    again = one._step(here, one.sums(far, here))
+    again = one._step(here, one.sums(far, KindsOfBands.of(far, one.basis), here))
     assert np.isfinite(again.mean).all() and np.isfinite(again.factors).all()
+
+
+def with_numbers(n: int, seed: int) -> Measurements:
+    """Curves with two numbers of each member beside them, in bands of their own; some members lack the second."""
+    rng, one = np.random.default_rng(seed), curves(n, seed)
+    values = np.column_stack([one.values, rng.normal(0.5, 0.2, (n, 2))])
+    values[::5, -1] = np.nan
+    band = np.column_stack([np.broadcast_to(one.band, one.shape), np.full(n, 2), np.full(n, 3)])
+    at = np.column_stack([np.broadcast_to(one.at, one.shape), np.full((n, 2), 0.3)])
+    return Measurements(values, np.full(values.shape, 0.05), at=at, band=band)
+
+
+def learner_with_numbers() -> FactorLearner:
+    basis = Basis.over(0.0, 1.0, 8, n_bands=4)
+    return FactorLearner(basis, 0.4, Extent(0.5, 1.0), np.random.default_rng(0))
+
+
+def test_bands_of_one_number_are_told_from_curves() -> None:
+    members, basis = with_numbers(30, 0), learner_with_numbers().basis
+    kinds = KindsOfBands.of(members, basis)
+    assert kinds.curves.tolist() == [0, 1] and kinds.numbers.tolist() == [2, 3]
+    np.testing.assert_allclose(kinds.features, basis.of_one_band(np.full(2, 0.3)))
+    # A second place, or a second point of one member, makes a curve of it.
+    at = np.array(members.at)
+    at[3, -1] = 0.4
+    moved = Measurements(members.values, members.sigma, at=at, band=members.band)
+    assert KindsOfBands.of(moved, basis).numbers.tolist() == [2]
+    band = np.array(members.band)
+    band[3, -1] = 2
+    assert KindsOfBands.of(
+        Measurements(members.values, members.sigma, at=members.at, band=band), basis
+    ).numbers.tolist() == [3]
+
+
+def test_a_band_of_one_number_is_learned_as_the_curve_that_it_stands_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    members = with_numbers(40, 1)
+    quick = learner_with_numbers().learn(members, 2)
+
+    def all_curves(members: Measurements, basis: Basis) -> KindsOfBands:
+        none = np.empty(0, dtype=np.int64)
+        return KindsOfBands(np.arange(basis.n_bands), none, np.empty((0, len(basis.knots) + 1)))
+
+    monkeypatch.setattr(KindsOfBands, "of", all_curves)
+    slow = learner_with_numbers().learn(members, 2)
+    np.testing.assert_allclose(quick.mean, slow.mean, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(quick.factors, slow.factors, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(quick.psi, slow.psi, rtol=1e-8)
+    np.testing.assert_allclose(quick.precision, slow.precision, rtol=1e-8, atol=1e-6)
+
+
+def test_objects_that_are_numbers_alone_are_learned() -> None:
+    rng = np.random.default_rng(0)
+    members = Measurements(rng.normal(0.5, 0.2, (20, 1)), 0.05, at=np.full((20, 1), 0.5))
+    one = FactorLearner(Basis.over(0.0, 1.0, 4), 0.4, Extent(0.5, 1.0), rng).learn(members, 1)
+    middle = one.basis.of_one_band(np.array([0.5]))[0] @ one.mean[0] + one.origin
+    np.testing.assert_allclose(middle, members.values.mean(), atol=0.05)

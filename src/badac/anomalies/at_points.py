@@ -13,7 +13,7 @@ Several bands share a shape and a deviation; a curve of no class may differ betw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from badac._kernels import Pairs, pair_log_match
 from badac.anomalies.bump import Bump
-from badac.anomalies.curves_at_points import CurvesAtPoints, NoClass, curve_alone, curve_on_class
+from badac.anomalies.curves_at_points import CurvesAtPoints, NoClass, curve_alone, curve_on_classes
 from badac.anomalies.hypothesis import (
     ProcessAlone,
     ProcessOnClass,
@@ -31,7 +31,7 @@ from badac.anomalies.hypothesis import (
     ShapeOnClass,
     Weigh,
     joint_log_evidence,
-    over_classes,
+    over_classes_at_once,
 )
 from badac.anomalies.matched_filter import averaged_log_bayes_factor, log_bayes_factor
 from badac.anomalies.model import FloatArray, Known
@@ -55,6 +55,8 @@ _FEWEST_PLACES, _MOST_PLACES = 3, 60
 _LEAST_SEEN = 0.5
 # A shape of which less than this share of the largest precision is left cannot be told from the class.
 _TOLD = 1e-6
+# Squared ratios that differ by less than this share are the same: far above rounding, far below anything that tells.
+_SAME = 1e-9
 # In units of the range: beyond it all coordinates are equally far, and their squares stay within a float.
 _FARTHEST = 1e6
 # Block sizes, as numbers of matrices of points by points: where there are such, 1 MiB of doubles stay in a core's cache; where
@@ -150,28 +152,29 @@ class AtPoints:
 
     def shape_on_class(self, added: ShapeOnClass) -> Weigh:
         def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
-            shapes, place = self._shapes(under[0].block, added), _place_in(under[0].block)
+            shapes = self._shapes(under[0].whole, added)
 
-            def of_class(one: PointsUnderClass) -> FloatArray:
-                ratio = ratios(one, shapes, place(one.block))
-                return one.log_evidence + averaged_log_bayes_factor(ratio, added.signal_to_noise)
+            def of_all(parts: Sequence[PointsUnderClass]) -> FloatArray:
+                squares = squared_ratios(parts, shapes)
+                known = np.concatenate([one.log_evidence for one in parts])
+                return known + averaged_log_bayes_factor(squares, added.signal_to_noise)
 
-            return over_classes(under, of_class)
+            return over_classes_at_once(under, of_all)
 
         return weigh
 
     def _shapes(self, block: Block, added: ShapeOnClass) -> ShapesAtPoints:
-        shapes = added.at(self.scaled(block.at))
-        if not block.full:
-            shapes = shapes * block.seen[:, :, None]
+        # In the padding an object's first point stands again: it shows no more of a shape, and nobody looks at it.
+        at = block.at if block.full else np.where(block.seen, block.at, block.at[:, :1])
+        shapes = added.at(self.scaled(at))
         largest = np.maximum(shapes.max(axis=1), -shapes.min(axis=1))
-        return ShapesAtPoints(shapes, largest > _LEAST_SEEN)
+        return ShapesAtPoints(shapes, (largest > _LEAST_SEEN) & block.seen[:, :1])
 
     def process_on_class(self, added: ProcessOnClass) -> Weigh:
         def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
-            block = under[0].block
-            curves, place = CurvesAtPoints.of(added, block, self.scaled(block.at)), _place_in(block)
-            return over_classes(under, lambda one: curve_on_class(one, curves, place(one.block)))
+            block = under[0].whole
+            curves = CurvesAtPoints.of(added, block, self.scaled(block.at))
+            return over_classes_at_once(under, lambda parts: curve_on_classes(parts, curves))
 
         return weigh
 
@@ -224,9 +227,10 @@ class AtPoints:
         """Return both ends of the window (b,), in units of the range, and its log Bayes factor (b,)."""
         bump = Bump(widest=WIDEST)
         places, widths = bump.places(self.scales)
-        ratio = np.nan_to_num(ratios(under, self._shapes(under.block, bump.adds(self.scales))))
-        best = np.abs(ratio).argmax(axis=1)
-        factor = log_bayes_factor(ratio[np.arange(len(best)), best], bump.signal_to_noise)
+        squares = np.maximum(squared_ratios((under,), self._shapes(under.whole, bump.adds(self.scales))), 0.0)
+        # What a single point shows fits bumps of all widths around it equally well: the first, and narrowest, of the best.
+        best = (squares >= (1.0 - _SAME) * squares.max(axis=1, keepdims=True)).argmax(axis=1)
+        factor = log_bayes_factor(np.sqrt(squares[np.arange(len(best)), best]), bump.signal_to_noise)
         centre, reach = places[best], REACH * widths[best]
         return np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0), factor
 
@@ -241,19 +245,12 @@ class AtPoints:
         return np.asarray(rows[match.argmax(axis=1)])
 
 
-def _place_in(block: Block) -> Callable[[Block], IntArray]:
-    """Return what finds the objects of a part of the block in it, as rows."""
-    order = np.argsort(block.rows)
-    return lambda part: np.asarray(order[np.searchsorted(block.rows, part.rows, sorter=order)])
-
-
 class ShapesAtPoints(NamedTuple):
     """Shapes at the points of a block of objects.
 
     Attributes
     ----------
     shapes : (b, p, s)
-        0 in the padding.
     seen : (b, s) bool
         Whether some point of the object shows enough of the shape.
     """
@@ -262,13 +259,13 @@ class ShapesAtPoints(NamedTuple):
     seen: npt.NDArray[np.bool_]
 
 
-def ratios(under: PointsUnderClass, added: ShapesAtPoints, places: IntArray | None = None) -> FloatArray:
-    """Return (b, s): signal-to-noise ratio of the shapes, those of each object at `places` (b,) or in their order.
+def squared_ratios(under: Sequence[PointsUnderClass], added: ShapesAtPoints) -> FloatArray:
+    """Return (n, s): squared signal-to-noise ratios of shapes, for objects under one class after the other.
 
-    NaN where the object has no point to see one.
+    The shapes are those of the whole block that the objects are from; -inf where an object has no point to see one.
     """
-    signal, precision = under.whitened.filtered(added.shapes, places)
-    told = (added.seen if places is None else added.seen[places]) & (
-        precision > _TOLD * precision.max(axis=1, keepdims=True, initial=0.0)
-    )
-    return np.where(told, signal / np.sqrt(np.where(told, precision, 1.0)), np.nan)
+    found = [one.whitened.filtered(added.shapes, one.places) for one in under]
+    signal, precision = (np.concatenate(part) for part in zip(*found, strict=True))
+    told = precision > _TOLD * precision.max(axis=1, keepdims=True, initial=0.0)
+    told &= added.seen[np.concatenate([one.places for one in under])]
+    return np.where(told, signal * (signal / np.where(told, precision, 1.0)), -np.inf)

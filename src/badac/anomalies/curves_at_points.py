@@ -14,7 +14,7 @@ of bands, not with its cube.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
@@ -25,6 +25,7 @@ from badac._kernels.low_rank import LowRankPoints
 from badac.anomalies.hypothesis import NOISE_SHARE, ProcessAlone, ProcessOnClass, log_mean_exp
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import FeaturesAtPoints, within_range
+from badac.cached import cached_property
 from badac.data.validation import IntArray
 from badac.latent.low_rank import LowRank
 from badac.latent.process import Block
@@ -49,15 +50,17 @@ class CurvesAtPoints:
     Attributes
     ----------
     added : ProcessOnClass or ProcessAlone
+    block : Block
     x : (b, p)
         Coordinates in units of the range.
     by_features : (b,) bool
         Whether the curves are a few features at all points of an object. The others have no part in `alternatives`.
     alternatives : tuple of (b, p, q) and (q,)
-        Features of each alternative, 0 in the padding, and their variances.
+        Features of each alternative, whatever they are in the padding, and their variances.
     """
 
     added: ProcessOnClass | ProcessAlone
+    block: Block
     x: FloatArray
     by_features: npt.NDArray[np.bool_]
     alternatives: tuple[tuple[FloatArray, FloatArray], ...]
@@ -67,16 +70,34 @@ class CurvesAtPoints:
         """Prepare them for a block with coordinates `x` (b, p), in units of the range."""
         known = [one for one in added.curves if isinstance(one, FeaturesAtPoints)]
         if block.extra is not None or len(known) < max(len(added.curves), 1):
-            return cls(added, x, np.zeros(len(x), dtype=np.bool_), ())
+            return cls(added, block, x, np.zeros(len(x), dtype=np.bool_), ())
         # Exact points have no precision to sum.
         fits = (within_range(x) & (block.variance > 0)) | ~block.seen
         inside = np.where(fits & block.seen, x, 0.0)
-        alternatives = tuple(
-            (features if block.full else features * block.seen[..., None], power)
-            for one in known
-            for features, power in one.features_at(inside)
-        )
-        return cls(added, x, np.asarray(fits.all(axis=1)), alternatives)
+        alternatives = tuple(each for one in known for each in one.features_at(inside))
+        return cls(added, block, x, np.asarray(fits.all(axis=1)), alternatives)
+
+    @cached_property
+    def noise_variance(self) -> FloatArray:
+        """(b,): `noise_variance` of the objects."""
+        return noise_variance(self.block)
+
+    def covariances(self, places: IntArray) -> Iterator[FloatArray]:
+        """Yield the covariance (k, p, p) of each alternative at the points of objects without features, 0 in the padding."""
+        rows = np.searchsorted(self._without_features, places)
+        return (each[rows] for each in self._covariances)
+
+    @cached_property
+    def _without_features(self) -> IntArray:
+        return np.flatnonzero(~self.by_features)
+
+    @cached_property
+    def _covariances(self) -> tuple[FloatArray, ...]:
+        both = _together(self.block.take(self._without_features))
+        if not self.added.curves:
+            return (np.eye(both.shape[1]) * both,)
+        x = self.x[self._without_features]
+        return tuple(near * both for one in self.added.curves for near in one.at_points(x))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,59 +124,65 @@ class NoClass:
         return NoClass(self.block.take(rows), self.residual[rows], self.variance, self.n_bands)
 
 
-def curve_on_class(
-    under: PointsUnderClass, curves: CurvesAtPoints, places: IntArray | None = None
-) -> FloatArray:
-    """Return (b,): log P(d | class plus a random curve); the curves of each object are at `places` (b,), or in their order."""
-    return _in_two_ways(under, curves, places, _features_on_class, _kernel_on_class)
+def curve_on_classes(under: Sequence[PointsUnderClass], curves: CurvesAtPoints) -> FloatArray:
+    """Return (n,): log P(d | class plus a random curve) of objects under one class after the other.
+
+    The curves are those of the whole block that the objects are from.
+    """
+    terms = [_in_two_ways(one, curves, one.places, _features_on_class, _kernel_on_class) for one in under]
+    return log_mean_exp(np.concatenate(terms))
 
 
 def curve_alone(objects: NoClass, curves: CurvesAtPoints) -> FloatArray:
     """Return (b,): log P(d | a level of its own plus a random curve), both of the scale of the known classes."""
-    return _in_two_ways(objects, curves, None, _features_alone, _kernel_alone)
+    every = np.arange(len(curves.x))
+    return log_mean_exp(_in_two_ways(objects, curves, every, _features_alone, _kernel_alone))
 
 
+# From objects and where they are in the block to the log densities (b, alternatives) of each alternative.
 Way = Callable[[Objects, CurvesAtPoints, IntArray], FloatArray]
 
 
 def _in_two_ways(
     objects: Objects,
     curves: CurvesAtPoints,
-    places: IntArray | None,
+    places: IntArray,
     by_features: Way[Objects],
     by_kernel: Way[Objects],
 ) -> FloatArray:
-    places = np.arange(len(curves.x)) if places is None else places
     fits = curves.by_features[places]
     if fits.all():
         return by_features(objects, curves, places)
-    out = np.empty(len(places))
-    for chosen, way in ((fits, by_features), (~fits, by_kernel)):
-        rows = np.flatnonzero(chosen)
-        if rows.size:
-            out[rows] = way(objects.take(rows), curves, places[rows])
+    ways = [
+        (rows, way(objects.take(rows), curves, places[rows]))
+        for rows, way in ((np.flatnonzero(fits), by_features), (np.flatnonzero(~fits), by_kernel))
+        if rows.size
+    ]
+    out = np.empty((len(places), ways[0][1].shape[1]))
+    for rows, found in ways:
+        out[rows] = found
     return out
 
 
 def _features_on_class(under: PointsUnderClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
-    block, whitened = under.block, under.whitened
-    size = np.sqrt(noise_variance(block))[:, None] * np.array(curves.added.amplitudes)
+    whitened = under.whitened
+    size = np.sqrt(curves.noise_variance[places])[:, None] * np.array(curves.added.amplitudes)
     terms = [
         whitened.log_gain(features, size[..., None] * np.sqrt(power), places)
         for features, power in curves.alternatives
     ]
-    return whitened.log_evidence + log_mean_exp(list(np.hstack(terms).T))
+    return whitened.log_evidence[:, None] + np.concatenate(terms, axis=1)
 
 
 def _kernel_on_class(under: PointsUnderClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
     block, whitened = under.block, under.whitened
-    typical, full = noise_variance(block)[:, None, None], whitened.full
+    typical, full = curves.noise_variance[places, None, None], whitened.full
     terms = [
         Whitened.of(block, whitened.residual, full + size**2 * typical * near).log_evidence
-        for near in _alternatives(curves, block, places)
+        for near in curves.covariances(places)
         for size in curves.added.amplitudes
     ]
-    return log_mean_exp(terms)
+    return np.stack(terms, axis=1)
 
 
 def _features_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
@@ -164,19 +191,19 @@ def _features_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) 
     variance = block.variance + _JITTER * objects.variance * block.seen
     band = np.where(block.seen, block.band, -1)
     noise_alone = LowRank.of(LowRankPoints(residual, variance, band, nothing, nothing))
-    visible = (objects.variance + NOISE_SHARE * noise_variance(block))[:, None, None]
+    visible = (objects.variance + NOISE_SHARE * curves.noise_variance[places])[:, None, None]
     squares = np.array(curves.added.amplitudes)[:, None] ** 2
     terms = []
     for features, power in curves.alternatives:
         level = np.eye(1, power.size)[0]  # a constant of its own
         sizes = np.sqrt(visible * (level + squares * power))
         terms.append(noise_alone.log_gain(features, sizes, places, BETWEEN_BANDS))
-    return noise_alone.log_evidence + log_mean_exp(list(np.hstack(terms).T))
+    return noise_alone.log_evidence[:, None] + np.concatenate(terms, axis=1)
 
 
 def _kernel_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) -> FloatArray:
     block = objects.block
-    visible = (objects.variance + NOISE_SHARE * noise_variance(block))[:, None, None]
+    visible = (objects.variance + NOISE_SHARE * curves.noise_variance[places])[:, None, None]
     same = block.band[:, :, None] == block.band[:, None, :]
     bands = np.where(same, 1.0, BETWEEN_BANDS) * _together(block)
     noise = np.zeros_like(bands)
@@ -186,20 +213,10 @@ def _kernel_alone(objects: NoClass, curves: CurvesAtPoints, places: IntArray) ->
         noise += block.extra
     terms = [
         Whitened.of(block, objects.residual, visible * bands * (1.0 + size**2 * near) + noise).log_evidence
-        for near in _alternatives(curves, block, places)
+        for near in curves.covariances(places)
         for size in curves.added.amplitudes
     ]
-    return log_mean_exp(terms)
-
-
-def _alternatives(curves: CurvesAtPoints, block: Block, places: IntArray) -> Iterator[FloatArray]:
-    """Yield the covariance (b, p, p) of each alternative at the points of the objects, 0 in the padding."""
-    both = _together(block)
-    if not curves.added.curves:
-        yield np.eye(both.shape[1]) * both
-    for one in curves.added.curves:
-        for near in one.at_points(curves.x[places]):
-            yield near * both
+    return np.stack(terms, axis=1)
 
 
 def _together(block: Block) -> FloatArray:

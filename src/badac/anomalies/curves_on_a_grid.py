@@ -137,7 +137,7 @@ def curve_on_class(
             sizes = tuple(amplitude * np.sqrt(variance * power) for power in family.powers)
             for left in family.without(reduced, sizes, packed=packed, n_threads=under.n_threads):
                 terms.append(under.summary.log_evidence(left, n_threads=under.n_threads))
-    return log_mean_exp(terms) + under.log_constant
+    return log_mean_exp(np.stack(terms, axis=1)) + under.log_constant
 
 
 def widened_class(under: ObjectsUnderClass, amplitudes: tuple[float, ...]) -> FloatArray:
@@ -148,7 +148,7 @@ def widened_class(under: ObjectsUnderClass, amplitudes: tuple[float, ...]) -> Fl
         wider = widened(gaussian, factor.psi, 1.0 + amplitude**2)
         latent = factor.project(wider, n_threads=under.n_threads)
         terms.append(under.summary.log_evidence(latent, n_threads=under.n_threads))
-    return log_mean_exp(terms) + constant
+    return log_mean_exp(np.stack(terms, axis=1)) + constant
 
 
 def widened(objects: Measurements, psi: FloatArray, ratio: float) -> Measurements:
@@ -187,7 +187,7 @@ def curve_alone(
             sizes = tuple(_around_level(amplitude, visible, power) for power in family.powers)
             found = family.without(reduced, sizes, packed=packed, n_threads=under.n_threads)
             terms += [-0.5 * left.offset for left in found]
-        out.append(log_mean_exp(terms) + constant)
+        out.append(log_mean_exp(np.stack(terms, axis=1)) + constant)
     count = np.array([len(family.powers) for family in families])
     return logsumexp_rows(np.stack(out, axis=1) + np.log(count / count.sum()))
 
@@ -215,4 +215,4 @@ def independent_values(objects: Measurements, scales: Scales, amplitudes: tuple[
         variance = (amplitude * scales.scale) ** 2 + sigma**2
         density = residual**2 / variance + np.log(variance) + _LOG_2PI
         terms.append(-0.5 * np.where(observed, density, 0.0).sum(axis=1))
-    return log_mean_exp(terms)
+    return log_mean_exp(np.stack(terms, axis=1))

@@ -13,7 +13,7 @@ units of the range of the training objects': 0 where they begin, 1 where they en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -280,17 +280,31 @@ def over_classes(under: tuple[Under, ...], log_evidence: Callable[[Under], Float
     (n,)
         The cost does not grow with the number of classes: hopeless ones are not asked.
     """
+    return over_classes_at_once(under, lambda parts: np.concatenate([log_evidence(one) for one in parts]))
+
+
+def over_classes_at_once(
+    under: tuple[Under, ...], log_evidence: Callable[[Sequence[Under]], FloatArray]
+) -> FloatArray:
+    """As `over_classes`, with a `log_evidence` of the objects under all classes that are asked, one class after the other.
+
+    For classes so quick to ask that what is done with each answer would take as long.
+    """
     joint = joint_log_evidence(under)
     asked = joint >= joint.max(axis=1, keepdims=True) - _HOPELESS
     out = np.full(joint.shape, -np.inf)
-    for column, one in enumerate(under):
-        rows = np.flatnonzero(asked[:, column])
-        if rows.size:
-            part = one if rows.size == len(asked) else one.take(rows)
-            out[rows, column] = one.log_prior + log_evidence(part)
+    column, row = np.nonzero(asked.T)
+    if not column.size:
+        return logsumexp_rows(out)
+    parts = []
+    for number in np.unique(column):
+        rows = row[column == number]
+        parts.append(under[number] if rows.size == len(asked) else under[number].take(rows))
+    prior = np.array([one.log_prior for one in under])
+    out[row, column] = prior[column] + log_evidence(parts)
     return logsumexp_rows(out)
 
 
-def log_mean_exp(terms: list[FloatArray]) -> FloatArray:
-    """Log of the mean of the densities whose logs (n,) are given: equal prior shares."""
-    return np.asarray(logsumexp_rows(np.stack(terms, axis=1)) - np.log(len(terms)))
+def log_mean_exp(terms: FloatArray) -> FloatArray:
+    """Log of the mean (n,) of densities whose logs (n, terms) are given: equal prior shares."""
+    return np.asarray(logsumexp_rows(terms) - np.log(terms.shape[1]))

@@ -29,12 +29,11 @@ def log_bayes_factor(ratio: FloatArray, signal_to_noise: float) -> FloatArray:
     return np.asarray(0.5 * squared / (1.0 + squared) * ratio**2 - 0.5 * np.log1p(squared))
 
 
-def averaged_log_bayes_factor(ratio: FloatArray, signal_to_noise: float) -> FloatArray:
-    """Return (b,): log Bayes factor of any of p shapes, from their ratios (b, p); 0 where NaN says that none can be seen."""
-    told = ~np.isnan(ratio)
-    each = log_bayes_factor(np.where(told, ratio, 0.0), signal_to_noise)
-    total = logsumexp_rows(np.where(told, each, -np.inf))
-    return np.where(told.any(axis=1), total - np.log(np.maximum(told.sum(axis=1), 1)), 0.0)
+def averaged_log_bayes_factor(squared_ratio: FloatArray, signal_to_noise: float) -> FloatArray:
+    """Return (b,): log Bayes factor of any of p shapes, from squared ratios (b, p); 0 where all are -inf: none can be seen."""
+    told, squared = (squared_ratio >= 0.0).sum(axis=1), signal_to_noise**2
+    total = logsumexp_rows(0.5 * squared / (1.0 + squared) * squared_ratio) - 0.5 * np.log1p(squared)
+    return np.where(told > 0, total - np.log(np.maximum(told, 1)), 0.0)
 
 
 def log_bayes_factor_of_any(under: ObjectsUnderClass, shapes: FloatArray, added: ShapeOnClass) -> FloatArray:

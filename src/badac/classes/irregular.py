@@ -32,7 +32,7 @@ from badac.latent.fit_process import FOLDS, Learner, shuffled
 from badac.latent.gaussian_approximation import with_noise_scale
 from badac.latent.hyperparameters import Extent
 from badac.latent.likelihood import LatentLikelihood
-from badac.latent.mixture import Mixture
+from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.latent.process import Curve, FactorProcess, Process
 from badac.latent.process_summary import ProcessSummary
 from badac.latent.shape import Shape, choose_shape
@@ -244,7 +244,7 @@ class IrregularPopulation:
         assert self.log_shares is not None, "fit first"
         objects = with_noise_scale(objects, self.noise)
         by_width = self._by_width(objects, n_threads=n_threads)
-        return np.asarray(logsumexp(by_width + self.log_shares, axis=1))
+        return logsumexp_rows(by_width + self.log_shares)
 
     def leave_one_out(self, *, n_threads: int = 1) -> FloatArray:
         assert self.member_evidence is not None, "fit first"

@@ -4,8 +4,8 @@ For a given remainder (local shapes and psi) all that a member says of the curve
 
     precision A_b = H' S^-1 H  (1 + q, 1 + q) ,     shift a_b = H' S^-1 (d - origin)
 
-(`Sums`), whatever its number of points. EM for factor analysis (Rubin & Thayer 1982) then never looks at a point again: the
-E-step needs ``F' A F``, the M-step solves, band by band, the normal equations of mean and factors together,
+whatever its number of points (`badac.latent.band_sums`). EM for factor analysis (Rubin & Thayer 1982) then never looks at a
+point again: the E-step needs ``F' A F``, the M-step solves, band by band, the normal equations of mean and factors together,
 
     sum_i (A_ib (x) E[z~ z~']_i) vec(M_b) = sum_i a_ib (x) E[z~]_i ,      z~ = (1, z) ,  M_b = (mean_b, factors_b)
 
@@ -22,20 +22,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
 
-from badac._kernels import latent_posterior, points_likelihood
+from badac._kernels import curve_rows, latent_posterior, points_likelihood
 from badac._kernels.eigen import eigh
-from badac._kernels.latent import pack, triangle, unpack
+from badac._kernels.latent import inverse, pack, triangle, unpack
 from badac._kernels.points import GroupedPoints
 from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.latent.band_factors import BandFactors, curves_of
+from badac.latent.band_sums import KindsOfBands, Sums, solved
 from badac.latent.basis import Basis
 from badac.latent.correlation import correlation
 from badac.latent.hyperparameters import Extent
 from badac.latent.likelihood import products
-from badac.latent.points import alone, along, blocks_of, group_of_point, grouped, owner_of_group
+from badac.latent.points import alone, blocks_of, group_of_point, grouped, owner_of_group
 from badac.latent.shape import is_better
 from badac.training import FloatArray
 
@@ -57,25 +57,6 @@ _TO_CHOOSE = 300
 _SMOOTH, _ROUGH = 0.3, 0.05
 # A standard deviation of psi below this share of the values' is rounding.
 _FLOOR = 1e-4
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """What members say of the curves of their class, band by band, for one remainder.
-
-    Attributes
-    ----------
-    precision : (bands, n, p)
-        Packed; 0 where a member has no point in the band.
-    shift : (bands, n, 1 + q)
-    """
-
-    precision: FloatArray
-    shift: FloatArray
-
-    def take(self, rows: npt.NDArray[np.bool_]) -> Sums:
-        """Return the sums of some members."""
-        return Sums(self.precision[:, rows], self.shift[:, rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +112,15 @@ class FactorLearner:
     def _fit(self, members: Measurements, rank: int, start: BandFactors, rounds: int = 2) -> BandFactors:
         """Learn with `rank` factors, from the remainder of `start`; its mean and factors are not used."""
         members = members[:MOST_MEMBERS]
+        kinds = KindsOfBands.of(members, self.basis)
         few = grouped(members[:_FOR_THE_REMAINDER], self.basis.n_bands)
-        features = self.basis.of_one_band(few.at)
-        here = self._begin(few, rank, start)
+        here = self._begin(few, kinds, rank, start)
         for _ in range(rounds):
-            sums = self.sums(members, here)
+            sums = self.sums(members, kinds, here)
             for _ in range(4):
                 here = self._step(here, sums)
-            here = self._with_remainder(here, few, features)
-        sums = self.sums(members, here)
+            here = self._with_remainder(here, few)
+        sums = self.sums(members, kinds, here)
         for _ in range(3):
             here = self._step(here, sums)
         return self._with_uncertainty(here, sums)
@@ -165,103 +146,67 @@ class FactorLearner:
         full, _ = correlation(name, basis.knots[:, None] - basis.knots, length, basis.period)
         return leading(_beside_constant(basis.whiten.T @ full @ basis.whiten), _LOCAL)
 
-    def sums(self, members: Measurements, here: BandFactors) -> Sums:
+    def sums(self, members: Measurements, kinds: KindsOfBands, here: BandFactors) -> Sums:
         """Return what the members say of the curves in each band."""
-        bands, size = here.mean.shape
-        precision = np.zeros((bands, members.n_objects, size * (size + 1) // 2))
-        shift = np.zeros((bands, members.n_objects, size))
+        sums = Sums.empty(kinds, members.n_objects)
         for block in blocks_of(members):
-            points = grouped(members[block], bands)
-            found = self._of_groups(points, here.local, here.psi)
-            owner = block.start + owner_of_group(points)
-            precision[points.band, owner], shift[points.band, owner] = found
-        return Sums(precision, shift)
+            points = grouped(members[block], self.basis.n_bands)
+            sums.add(points, block.start, self.basis, self.origin, here.local, here.psi)
+        return sums
 
-    def _of_groups(
-        self, points: GroupedPoints, local: FloatArray, psi: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return precision (g, p) and shift (g, 1 + q) of each group's own curve."""
-        bands, size, _ = local.shape
-        own = np.broadcast_to(np.eye(size), (bands, size, size))
-        mean = np.zeros((bands, size, 1))
-        mean[:, 0] = self.origin
-        curves = curves_of(self.basis, np.concatenate([mean, own, local], axis=2), size, psi)
-        precision, shift, _ = points_likelihood(alone(points), curves, np.ones(1))
-        return precision[0], shift[0]
-
-    def _begin(self, few: GroupedPoints, rank: int, start: BandFactors) -> BandFactors:
+    def _begin(self, few: GroupedPoints, kinds: KindsOfBands, rank: int, start: BandFactors) -> BandFactors:
         """Return mean and factors to start from: leading directions of the members' curves, each smoothed on its own."""
         bands, size = start.mean.shape
-        n, owner = len(few.group) - 1, owner_of_group(few)
-        own = self._of_groups(few, start.local[..., :0], start.psi)
-        precision, shift = np.zeros((n, bands, size, size)), np.zeros((n, bands, size))
-        precision[owner, few.band], shift[owner, few.band] = unpack(own[0]), own[1]
+        sums = Sums.empty(kinds, len(few.group) - 1)
+        sums.add(few, 0, self.basis, self.origin, start.local[..., :0], start.psi)
         ridge = np.diag((self.basis.prior_scale()[:size] * self.extent.value) ** -2.0)
-        mean = np.linalg.solve(precision.sum(axis=0) + ridge, shift.sum(axis=0)[..., None])[..., 0]
+        precision, shift = sums.totals()
+        mean: FloatArray = np.asarray(
+            np.linalg.solve(precision + ridge, shift[..., None])[..., 0], dtype=np.float64
+        )
         if not rank:
             return replace(start, mean=mean, factors=np.zeros((bands, size, 0)))
         share = 0.7 * np.ones((bands, bands)) + 0.3 * np.eye(bands)
         smooth = _SMOOTH**2 * (self.smooth @ self.smooth.T) + _ROUGH**2 * np.eye(size)
-        prior = np.linalg.inv(self.extent.value**2 * np.kron(share, smooth))
-        full = np.broadcast_to(prior, (n, *prior.shape)).copy().reshape(-1, bands, size, bands, size)
-        for band in range(bands):
-            full[:, band, :, band] += precision[:, band]
-        left = shift - (precision @ mean[..., None])[..., 0]
-        flat = full.reshape(-1, bands * size, bands * size)
-        curves = np.linalg.solve(flat, left.reshape(-1, bands * size, 1))[..., 0]
-        factors = leading(curves.T @ curves / n, rank)
+        prior: FloatArray = np.asarray(self.extent.value**2 * np.kron(share, smooth), dtype=np.float64)
+        curves = _smoothed(sums, mean, prior)
+        factors = leading(curves.T @ curves / len(curves), rank)
         return replace(start, mean=mean, factors=factors.reshape(bands, size, rank))
 
     def _step(self, here: BandFactors, sums: Sums) -> BandFactors:
         """Return mean and factors after one step of EM."""
         first, second = _positions(here, sums)
         n, r = first.shape[0], here.rank
-        # Sums over members of all products: the upper triangles of both sides, as one matrix product for each band.
         size = here.mean.shape[1]
         with_one = np.concatenate([np.ones((n, 1)), first], axis=1)
-        squares = np.empty((n, (r + 1) * (r + 2) // 2))
-        squares[:, : r + 1] = with_one
-        squares[:, r + 1 :] = second
-        spread = pack(np.eye(r)) if r else np.zeros(0)
-        scale = self.extent.value**-2.0
-        found = np.empty((len(here.mean), size, r + 1))
-        mean_ridge = (self.basis.prior_scale()[:size] * self.extent.value) ** -2.0
-        for band in range(len(here.mean)):
-            normal = _both_unpacked(sums.precision[band].T @ squares, size, r + 1)
-            ridge = np.full((size, r + 1), scale)
-            ridge[:, 0] = mean_ridge
-            normal[np.diag_indices(len(normal))] += ridge.ravel()
-            right = sums.shift[band].T @ with_one
-            solved = cho_solve(cho_factor(normal, overwrite_a=True, check_finite=False), right.ravel())
-            found[band] = solved.reshape(size, r + 1)
+        ridge = np.full((size, r + 1), self.extent.value**-2.0)
+        ridge[:, 0] = (self.basis.prior_scale()[:size] * self.extent.value) ** -2.0
+        found = sums.solved(with_one, np.concatenate([with_one, second], axis=1), ridge)
         mean, factors = found[..., 0], found[..., 1:]
         if not r:
             return replace(here, mean=mean)
         centre = first.mean(axis=0)
         # One member more at the centre, with the prior's spread: a latent space that few members span must not collapse.
         around = second.sum(axis=0) - n * pack(np.outer(centre, centre))
-        spread = (around + spread) / (n + 1.0)
+        spread = (around + pack(np.eye(r))) / (n + 1.0)
         root = np.linalg.cholesky(unpack(spread))
         return replace(here, mean=mean + factors @ centre, factors=factors @ root)
 
-    def _with_remainder(self, here: BandFactors, few: GroupedPoints, features: FloatArray) -> BandFactors:
-        """Return the class with psi and the size of its local shapes learned again, positions drawn from their posterior.
-
-        The points of `few` have the basis functions `features` (N, 1 + q).
-        """
+    def _with_remainder(self, here: BandFactors, few: GroupedPoints) -> BandFactors:
+        """Return the class with psi and the size of its local shapes learned again, positions drawn from their posterior."""
         drawn, group = self._drawn(here, few), group_of_point(few)
-        of_point, band = few.band[group], few.band
-        curves = along(features, of_point, np.concatenate([here.mean[..., None], here.factors], axis=2))
-        residual = few.values - self.origin - curves[:, 0]
-        residual -= np.einsum("nr,nr->n", curves[:, 1:], drawn[owner_of_group(few)[group]])
-        size, shapes = _sizes(here.local, self.smooth), features @ self.smooth
-        variance, j = few.variance + here.psi[of_point], shapes.shape[1]
+        of_point, band, r, j = few.band[group], few.band, here.rank, self.smooth.shape[1]
+        shapes = np.broadcast_to(self.smooth, (*here.mean.shape, j))
+        everything = np.concatenate([here.mean[..., None], here.factors, shapes], axis=2)
+        rows = curve_rows(few.at, of_point, curves_of(self.basis, everything, r, here.psi))
+        residual = few.values - self.origin - rows[:, 0]
+        residual -= np.einsum("nr,nr->n", rows[:, 1 : 1 + r], drawn[owner_of_group(few)[group]])
+        size, shapes = _sizes(here.local, self.smooth), rows[:, 1 + r :]
+        variance = few.variance + here.psi[of_point]
         # What every group says of its local coefficients, and their posterior.
-        weighed = shapes / variance[:, None]
-        edges = few.first[:-1]
-        precision = np.add.reduceat(weighed[:, :, None] * shapes[:, None, :], edges, axis=0)
-        told_shift = np.add.reduceat(weighed * residual[:, None], edges, axis=0)
-        covariance = np.linalg.inv(precision + np.eye(j) / size[band, None, None] ** 2)
+        left = alone(few)._replace(values=residual, variance=variance)
+        precision, told_shift = self._of_local(left, len(size))
+        covariance = inverse(unpack(precision) + np.eye(j) / size[band, None, None] ** 2)
         mean = (covariance @ told_shift[..., None])[..., 0]
         squared = (mean**2).sum(axis=1) + np.trace(covariance, axis1=1, axis2=2)
         count = np.bincount(band, minlength=len(size))
@@ -273,14 +218,25 @@ class FactorLearner:
         # A scoring step: plain EM moves by the share of information that the noise left.
         grown = size**2 + (wanted - size**2) / np.clip(told, 0.2, 1.0)
         size = np.sqrt(np.clip(grown, size**2 / 25.0, 4.0 * size**2))
+        # Squared errors of the points, and what their groups' shapes are uncertain by there, both weighed.
         error = (residual - np.einsum("nj,nj->n", shapes, mean[group])) ** 2
-        error += np.einsum("nj,nj->n", np.einsum("nj,njk->nk", shapes, covariance[group]), shapes)
-        weight = variance**-2.0
+        weight, (upper, right) = variance**-2.0, triangle(j)
+        spread, _ = self._of_local(left._replace(variance=variance**2), len(size))
+        unsure = (spread * pack(covariance)) @ np.where(upper == right, 1.0, 2.0)
         floor = (_FLOOR * self.extent.value) ** 2
         excess = np.bincount(of_point, weight * (error - few.variance), len(size))
+        excess += np.bincount(band, unsure, len(size))
         psi = np.maximum(excess / np.maximum(np.bincount(of_point, weight, len(size)), 1e-300), floor)
         psi = np.where(count > 0, np.clip(psi, here.psi / 10.0, 10.0 * here.psi), here.psi)
         return replace(here, psi=np.maximum(psi, floor), local=size[:, None, None] * self.smooth)
+
+    def _of_local(self, groups: GroupedPoints, n_bands: int) -> tuple[FloatArray, FloatArray]:
+        """Return precision (g, packed) and shift (g, j) of each group's coefficients of the smooth functions."""
+        size, j = self.smooth.shape
+        coefficients = np.concatenate([np.zeros((size, 1)), self.smooth], axis=1)
+        curves = curves_of(self.basis, np.tile(coefficients, (n_bands, 1, 1)), j, np.zeros(n_bands))
+        precision, shift, _ = points_likelihood(groups, curves, np.ones(1))
+        return precision[0], shift[0]
 
     def _drawn(self, here: BandFactors, few: GroupedPoints) -> FloatArray:
         """Return (n, r): latent positions of members, drawn from their posterior."""
@@ -295,7 +251,7 @@ class FactorLearner:
         size = here.mean.shape[1]
         ridge = np.diag((self.basis.prior_scale()[:size] * self.extent.value) ** -2.0)
         # With few members the positions are unknown too: a member tells the mean as well as its whole covariance allows.
-        share = unpack(sums.precision.sum(axis=1)) + ridge
+        share = sums.totals()[0] + ridge
         local = here.local @ here.local.transpose(0, 2, 1) + np.linalg.inv(share)
         own = np.stack([leading(each, here.local.shape[2]) for each in local])
         return replace(here, local=own, precision=share)
@@ -329,38 +285,39 @@ def _sizes(local: FloatArray, smooth: FloatArray) -> FloatArray:
 
 def _positions(here: BandFactors, sums: Sums) -> tuple[FloatArray, FloatArray]:
     """Return E[z] (n, r) and E[z z'] (n, p), packed, of the members under ``N(0, I)``."""
-    n, r = sums.shift.shape[1], here.rank
+    n, r = len(sums.shift), here.rank
     if not r:
         return np.zeros((n, 0)), np.zeros((n, 0))
-    precision, shift = np.zeros((n, r * (r + 1) // 2)), np.zeros((n, r))
-    size = here.mean.shape[1]
-    for band, (mean, factors) in enumerate(zip(here.mean, here.factors, strict=True)):
-        # F' A F from the packed A: both triangles of A meet the symmetric product of two factors.
-        rows, columns = triangle(size)
-        upper, right = triangle(r)
-        pair = factors[rows][:, upper] * factors[columns][:, right]
-        pair += (
-            np.where(rows != columns, 1.0, 0.0)[:, None]
-            * factors[columns][:, upper]
-            * factors[rows][:, right]
-        )
-        precision += sums.precision[band] @ pair
-        along = np.zeros((len(rows), r))
-        along += mean[columns, None] * factors[rows]
-        along += np.where(rows != columns, 1.0, 0.0)[:, None] * mean[rows, None] * factors[columns]
-        shift += sums.shift[band] @ factors - sums.precision[band] @ along
-    covariance, mean_z, _ = latent_posterior(precision, shift, pack(np.eye(r)), np.zeros(r))
-    return mean_z, covariance + products(mean_z)
+    precision, shift = sums.of_positions(here.mean, here.factors)
+    covariance, mean, _ = latent_posterior(precision, shift, pack(np.eye(r)), np.zeros(r))
+    return mean, covariance + products(mean)
 
 
-def _both_unpacked(packed: FloatArray, size: int, width: int) -> FloatArray:
-    """Return (size width, size width) from sums (packed size, packed width) of products of two symmetric matrices."""
-    rows, columns = triangle(size)
-    upper, right = triangle(width)
-    half = np.empty((len(packed), width, width))
-    half[:, upper, right] = packed
-    half[:, right, upper] = packed
-    full = np.empty((size, width, size, width))
-    full[rows, :, columns] = half
-    full[columns, :, rows] = half
-    return full.reshape(size * width, size * width)
+def _smoothed(sums: Sums, mean: FloatArray, prior: FloatArray) -> FloatArray:
+    """Return (n, bands x (1 + q)): the posterior mean of each member's curves around `mean`, their prior N(0, prior).
+
+    A member tells of the curves of some bands and of a number of each other band, ``T c``: those have a posterior first, and
+    all of the curves follow from them.
+    """
+    kinds, (bands, size), n = sums.kinds, mean.shape, len(sums.shift)
+    seen = np.zeros((len(kinds.curves) * size + len(kinds.numbers), bands, size))
+    edges = size * np.arange(len(kinds.curves) + 1)
+    for start, band in zip(edges, kinds.curves, strict=False):
+        seen[start : start + size, band] = np.eye(size)
+    seen[np.arange(edges[-1], len(seen)), kinds.numbers] = kinds.features
+    flat = seen.reshape(len(seen), -1)
+    across = flat @ prior
+    before = inverse(across @ flat.T)
+    precision = unpack(sums.precision)
+    left = sums.shift - (precision @ mean[kinds.curves, :, None])[..., 0]
+    of_numbers = sums.shift_of_numbers - sums.weight * kinds.numbers_of(mean)
+    right = np.concatenate([left.reshape(n, -1), of_numbers], axis=1)
+    numbers = np.arange(edges[-1], len(seen))
+    found = np.empty_like(right)
+    for row in range(n):
+        full = before.copy()
+        for start, own in zip(edges, precision[row], strict=False):
+            full[start : start + size, start : start + size] += own
+        full[numbers, numbers] += sums.weight[row]
+        found[row] = solved(full, right[row])
+    return np.asarray(found @ (before @ across))

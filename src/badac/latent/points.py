@@ -16,7 +16,6 @@ from badac._kernels.points import GroupedPoints
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.basis import coordinates
-from badac.training import FloatArray
 
 OBJECTS_PER_BLOCK = 512  # block size: so many objects of a hundred points take a few MB
 
@@ -40,15 +39,6 @@ def owner_of_group(points: GroupedPoints) -> IntArray:
 def group_of_point(points: GroupedPoints) -> IntArray:
     """Return (N,): the group of each point."""
     return np.repeat(np.arange(len(points.band)), np.diff(points.first))
-
-
-def along(features: FloatArray, band: IntArray, coefficients: FloatArray) -> FloatArray:
-    """Return (N, c): curves of each band, (bands, 1 + q, c), at points with features (N, 1 + q) in bands (N,)."""
-    out = np.empty((len(features), coefficients.shape[2]))
-    for number, own in enumerate(coefficients):
-        rows = np.flatnonzero(band == number)
-        out[rows] = features[rows] @ own
-    return out
 
 
 def blocks_of(objects: Measurements) -> Iterator[slice]:

@@ -12,7 +12,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.lapack import dtrtrs
 
+from badac.cached import cached_property
 from badac.data.validation import IntArray
 from badac.latent.band_factors import curves_of_bands
 from badac.latent.low_rank import LowRank, log_gains
@@ -101,6 +103,8 @@ class Whitened:
 
     Attributes
     ----------
+    seen : (b, p) bool
+        False in the padding, which says nothing of any column.
     residual : (b, p)
     full : (b, p, p)
         The covariance, noise included.
@@ -112,6 +116,7 @@ class Whitened:
         Log densities.
     """
 
+    seen: npt.NDArray[np.bool_]
     residual: FloatArray
     full: FloatArray
     root: FloatArray
@@ -122,21 +127,27 @@ class Whitened:
     def of(cls, block: Block, residual: FloatArray, full: FloatArray) -> Whitened:
         """Factorise the covariance (b, p, p) of residuals (b, p)."""
         root = np.asarray(np.linalg.cholesky(full), dtype=np.float64)
-        white = np.asarray(np.linalg.solve(root, residual[..., None])[..., 0], dtype=np.float64)
+        white = np.empty_like(residual)
+        for row, (each, own) in enumerate(zip(root, residual, strict=True)):
+            white[row] = dtrtrs(each.T, own, lower=0, trans=1)[0]
         log_det = 2.0 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
         offset = (white**2).sum(axis=1) + log_det + block.seen.sum(axis=1) * _LOG_2PI
-        return cls(residual, full, root, white, -0.5 * offset)
+        return cls(block.seen, residual, full, root, white, -0.5 * offset)
 
     def filtered(self, columns: FloatArray, places: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
         """As `badac.latent.low_rank.LowRank.filtered`."""
-        white = np.linalg.solve(self.root, columns if places is None else columns[places])
+        white = self._white(columns, places)
         return (white * self.white[..., None]).sum(axis=1), (white**2).sum(axis=1)
 
     def log_gain(self, columns: FloatArray, sizes: FloatArray, places: IntArray | None = None) -> FloatArray:
         """As `badac.latent.low_rank.LowRank.log_gain`."""
-        white = np.linalg.solve(self.root, columns if places is None else columns[places])
+        white = self._white(columns, places)
         shift = white.transpose(0, 2, 1) @ self.white[..., None]
         return log_gains(white.transpose(0, 2, 1) @ white, shift[..., 0], sizes)
+
+    def _white(self, columns: FloatArray, places: IntArray | None) -> FloatArray:
+        own = (columns if places is None else columns[places]) * self.seen[..., None]
+        return np.asarray(np.linalg.solve(self.root, own), dtype=np.float64)
 
     def pulls(self) -> FloatArray:
         """Return (b, p): the deviation of each point from what the class and all other points predict."""
@@ -167,19 +178,32 @@ class Whitened:
 
 @dataclass(frozen=True, eq=False)
 class PointsUnderClass:
-    """A block of objects with points of their own, as one class of one width sees them.
+    """Objects of a block, with points of their own, as one class of one width sees them.
 
     Attributes
     ----------
-    block : Block
+    whole : Block
     whitened : Whitened or LowRank
     log_prior : float
         Of class and width together.
+    chosen : (b,), optional
+        Which objects of the block; by default all of them. They are taken out of it where someone looks at them.
     """
 
-    block: Block
+    whole: Block
     whitened: Whitened | LowRank
     log_prior: float = 0.0
+    chosen: IntArray | None = None
+
+    @cached_property
+    def block(self) -> Block:
+        """The objects themselves."""
+        return self.whole if self.chosen is None else self.whole.take(self.chosen)
+
+    @property
+    def places(self) -> IntArray:
+        """(b,): where the objects are in the whole block."""
+        return np.arange(len(self.whole.rows)) if self.chosen is None else self.chosen
 
     @property
     def log_evidence(self) -> FloatArray:
@@ -188,4 +212,4 @@ class PointsUnderClass:
 
     def take(self, rows: IntArray) -> PointsUnderClass:
         """Return some of the objects under the class."""
-        return PointsUnderClass(self.block.take(rows), self.whitened.take(rows), self.log_prior)
+        return PointsUnderClass(self.whole, self.whitened.take(rows), self.log_prior, self.places[rows])
