@@ -189,7 +189,8 @@ def shrinkage(estimates: FloatArray, variance: FloatArray) -> tuple[float, Float
     """Mean of estimates (m,) of known variance (m,), and what each keeps (m,) of its distance: all of it below 4."""
     if estimates.size < 4:
         return 0.0, np.ones_like(estimates)
-    centre = float(np.average(estimates, weights=1.0 / variance))
+    weight = 1.0 / variance
+    centre = float((estimates * weight).sum() / weight.sum())
     beyond = max(float(np.mean((estimates - centre) ** 2 - variance)), 0.0)
     return centre, beyond / (beyond + variance)
 
