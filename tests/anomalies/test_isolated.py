@@ -50,9 +50,10 @@ def without(model: BADACClassifier) -> Deviations:
 def test_between_two_members_that_stand_apart_an_object_is_hardly_strange(
     model: BADACClassifier, without: Deviations
 ) -> None:
-    (found,) = model.anomaly_model_.grid.isolated
-    # The log prior: three fifths of all objects are of the class, and a few of its 300 members stand apart.
-    assert 2 <= np.exp(found.log_prior) * 500 <= 8
+    found = model.anomaly_model_.grid.isolated[0]
+    # The log prior: three fifths of all objects are of the class, a few of its 300 members stand apart, and three may
+    # be beyond either end.
+    assert 2 + 3 <= np.exp(found.log_prior) * 500 <= 8 + 6
     rng = np.random.default_rng(2)
     between = noisy(sines(np.full(40, -1.5)), rng)
     before, after = without.log_bayes_factor(between), model.anomaly_model_.log_bayes_factor(between)
@@ -63,6 +64,15 @@ def test_between_two_members_that_stand_apart_an_object_is_hardly_strange(
     np.testing.assert_allclose(
         model.anomaly_model_.log_bayes_factor(other), without.log_bayes_factor(other), atol=0.01
     )
+
+
+def test_beyond_the_end_of_a_family_an_object_is_less_strange(
+    model: BADACClassifier, without: Deviations
+) -> None:
+    rng = np.random.default_rng(5)
+    slower = noisy(sines(np.full(40, -2.3)), rng)  # the slowest member has -1.8
+    before, after = without.log_bayes_factor(slower), model.anomaly_model_.log_bayes_factor(slower)
+    assert after.mean() < before.mean() - 1.0
 
 
 def test_only_strange_objects_are_asked_and_none_gets_below_even_odds(
@@ -88,8 +98,10 @@ def test_a_class_that_is_as_its_model_has_it_has_no_isolated_member() -> None:
     moved = np.vstack([crowded.values[:-1], crowded.values[-1:] + 3.0 * factors[:, 0]])
     alone = Measurements(moved, crowded.sigma, at=AT)
     (found,) = isolated_members(alone, summary, 0.0)
-    assert len(found.summary.mixture) == 3
-    assert found.log_prior == pytest.approx(np.log(1.0 / 50.0))
+    # Three lines to its neighbours, and as the last of its class it is an end.
+    assert len(found.summary.mixture) == 3 + 5
+    assert found.log_prior == pytest.approx(np.log((1.0 + 3.0) / 50.0))
+    np.testing.assert_allclose(found.summary.mixture.weights[:3], 1.0 / 3.0 / 4.0)
     place = found.summary.mixture.means[0]
     assert place[0] == pytest.approx(3.0, abs=0.5) and abs(place[1]) < 0.5
 
