@@ -199,7 +199,7 @@ def test_classes_learned_side_by_side_and_their_folds_are_the_same(class_model: 
         BADACClassifier(class_model, random_state=0, n_jobs=n_jobs).fit(curves, label) for n_jobs in (None, 3)
     )
     np.testing.assert_array_equal(one.predict_proba(curves), three.predict_proba(curves))
-    np.testing.assert_array_equal(one.rank(curves).pvalue, three.rank(curves).pvalue)
+    np.testing.assert_array_equal(one.anomaly_pvalue(curves), three.anomaly_pvalue(curves))
 
 
 def test_learning_spares_its_threads_to_every_kernel_and_learns_the_same() -> None:

@@ -1,8 +1,8 @@
 """A property that is computed once, without a lock.
 
 Before Python 3.12 `functools.cached_property` computes under a lock that all objects of a class share: two threads that judge
-two blocks of objects then wait for each other at every quantity that a block keeps (`rank` on two threads was 1.4 times as fast
-as on one, 1.9 times without the lock). Two threads that ask the same object at once compute the same number twice.
+two blocks of objects, or learn two classes, then wait for each other at every quantity that is kept. Two threads that ask the
+same object at once compute the same number twice.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ from scipy.special import expit, logit
 from badac.data.measurements import Measurements
 from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
+from badac.threads import over_blocks
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -57,6 +58,7 @@ _MOST, _FADES = 5.0, 1.5
 # Prior of the slope with the noise: mean and standard deviation.
 _SLOPE = (0.6, 0.2)
 _LEAST_NOISE = 1e-3
+_ROWS_PER_BLOCK = 2048
 # Shares of contaminated objects that are tried, and the nats that more than one of them must gain.
 _SHARES = (0.003, 0.01, 0.03, 0.1, 0.2)
 _WORTH = 3.0
@@ -114,9 +116,20 @@ def relative_noise(objects: Measurements, scale: FloatArray) -> FloatArray:
     """Return (n,): log of the median error of each object's points, in units of the points' spread `scale` (m,)."""
     # Objects with points of their own may be padded to any length; their points share one scale.
     unit = scale[:1] if objects.own_points else scale
-    ratio = np.where(objects.observed, objects.sigma, np.nan) / unit
-    ratio[~objects.observed.any(axis=1)] = 1.0
-    return np.asarray(np.log(_median(ratio) + _LEAST_NOISE))
+    out, complete = np.empty(objects.n_objects), objects.complete
+
+    def work(start: int, _: int) -> None:
+        rows = slice(start, start + _ROWS_PER_BLOCK)
+        if complete:
+            ratio = objects.sigma[rows] / unit
+        else:
+            observed = objects.observed[rows]
+            ratio = np.where(observed, objects.sigma[rows], np.nan) / unit
+            ratio[~observed.any(axis=1)] = 1.0
+        out[rows] = np.log(_median(ratio) + _LEAST_NOISE)
+
+    over_blocks(work, range(0, objects.n_objects, _ROWS_PER_BLOCK), 1)
+    return out
 
 
 def _median(rows: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels.spare_threads import sparing
 from badac.anomalies import Deviations
 from badac.anomalies.deferred import as_learned
 from badac.cached import cached_property
@@ -86,7 +87,8 @@ class Judgement:
         """(n, k): what stands in the place of the log evidence where probabilities are made."""
         model = self.model
         outputs = self.outputs if model.calibration.stacked else None
-        return model.calibration.apply(self.objects, self.evidence, model.scales.scale, outputs)
+        with sparing(self.n_threads):
+            return model.calibration.apply(self.objects, self.evidence, model.scales.scale, outputs)
 
     @cached_property
     def log_proba(self) -> FloatArray:

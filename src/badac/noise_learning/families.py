@@ -160,13 +160,19 @@ def compare_families(
     scales = TrainingScales.of(training)
     halves = [_halves(training, label, index, rng) for index in range(int(label.max()) + 1)]
     usable = [(index, pair) for index, pair in enumerate(halves) if pair is not None]
-    basis = _choose_basis(training, [pair for _, pair in usable], scales, rng) if ordered else None
+    basis: FloatArray | None = None
+    ranks: list[int | None] = [None] * len(usable)
+    if ordered:
+        # Of each first half once: the smoothness that is tried does not change how many factors its members need.
+        chosen = [choose_rank(first, scales, rng)[0] for _, (first, _) in usable]
+        basis = _choose_basis(training, [pair for _, pair in usable], chosen, scales, rng)
+        ranks = [*chosen]
     gains, labels = [], []
     taught: dict[str, list[tuple[Noise, int]]] = {}
-    for index, (first, second) in usable:
+    for (index, (first, second)), rank in zip(usable, ranks, strict=True):
         of_class = []
-        for known, unknown in ((first, second), (second, first)):
-            plain = _Plain(known, unknown, scales, basis, rng)
+        for known, unknown, its_rank in ((first, second, rank), (second, first, None)):
+            plain = _Plain(known, unknown, scales, basis, rng, its_rank)
             gain = np.zeros((len(families), unknown.n_objects))
             for row, (name, noise) in enumerate(noises.items()):
                 if not is_open(noise) or isinstance(noise, AddedCovariance):
@@ -211,9 +217,10 @@ class _Plain:
         scales: TrainingScales,
         basis: FloatArray | None,
         rng: np.random.Generator,
+        rank: int | None = None,
     ) -> None:
         self._known, self._unknown, self._scales, self._basis, self._rng = known, unknown, scales, basis, rng
-        self.rank = choose_rank(known, scales, rng)[0]
+        self.rank = choose_rank(known, scales, rng)[0] if rank is None else rank
         self._evidence = {max(self.rank, 1): self._at(self.rank)}
 
     def _at(self, rank: int) -> FloatArray:
@@ -264,6 +271,7 @@ def _halves(
 def _choose_basis(
     training: Measurements,
     halves: list[tuple[Measurements, Measurements]],
+    ranks: list[int],
     scales: TrainingScales,
     rng: np.random.Generator,
 ) -> FloatArray:
@@ -276,9 +284,11 @@ def _choose_basis(
         basis = orthonormal_polynomials(at, count)
         evidence = sum(
             float(
-                fit_factor_and_noise(known, Gaussian(), scales, rng, basis=basis).log_evidence(unknown).sum()
+                fit_factor_and_noise(known, Gaussian(), scales, rng, basis=basis, rank=rank)
+                .log_evidence(unknown)
+                .sum()
             )
-            for known, unknown in halves
+            for (known, unknown), rank in zip(halves, ranks, strict=True)
         )
         if evidence > best_evidence + 2.0:
             best, best_evidence = basis, evidence

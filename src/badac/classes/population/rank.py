@@ -7,11 +7,13 @@ members each.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor
 from badac.latent.moments import Spectrum
 from badac.latent.shape import is_better
 from badac.training import TrainingScales
@@ -63,10 +65,16 @@ def choose_rank(
     parts_used = 1 if once or n > _MANY else int(fold.max()) + 1
     parts = [(Spectrum.of(members[fold != k], scales, limit), members[fold == k]) for k in range(parts_used)]
 
+    @cache
+    def models_of(rank: int) -> list[Factor]:
+        return [spectrum.factor(rank) for spectrum, _ in parts]
+
     def evidence_at(rank: int, floor: FloatArray) -> FloatArray:
         """Return (held out,): the evidence of all parts, each under the model of the other members."""
-        models = [(spectrum.factor(rank).widened(floor), part) for spectrum, part in parts]
-        return np.concatenate([model.project(part).gaussian_log_evidence() for model, part in models])
+        widened = [
+            (model.widened(floor), part) for model, (_, part) in zip(models_of(rank), parts, strict=True)
+        ]
+        return np.concatenate([model.project(part).gaussian_log_evidence() for model, part in widened])
 
     base, unit = repeated(members, scales), scales.scale**2
     share = _choose_floor(lambda share: evidence_at(min(limit, _RANK_OF_FLOOR), base + share * unit))
