@@ -54,6 +54,11 @@ class Factor:
     factors: FloatArray
     psi: FloatArray
 
+    def __post_init__(self) -> None:
+        # In memory as in a file: sums over every other number of an array differ from sums over neighbours in the last digit.
+        for name in ("mean", "factors", "psi"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
+
     @property
     def rank(self) -> int:
         return int(self.factors.shape[1])
