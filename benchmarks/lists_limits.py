@@ -3,6 +3,8 @@
     python -m benchmarks.lists_limits --seeds 500 501 502 503 504 505 --write      writes docs/lists.md
     python -m benchmarks.lists_limits --pvalues --seeds 550 551 552 --write        and what true p-values would list
 
+    python -m benchmarks.lists_limits --ends --seeds 540 541 542 543 544 --write   and what ends of families are worth
+
 Printed 1 with 1,000 training curves. The anomaly model stays as it is; the known classes are ours, or as they were made, or the
 sines have their family given and only the density of the frequency is learned from the members. For lists (printed 4, 12,000
 training curves) it is the left-out training curves that are replaced, by 300,000 new known ones.
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from scipy.special import logsumexp
@@ -20,6 +23,7 @@ from scipy.stats import norm
 
 from badac import BADACClassifier
 from badac.anomalies import Deviations
+from badac.anomalies.family_ends import LEAST_MEMBERS
 from badac.metrics import detection_summary
 from badac.simulate import Experiment, experiment
 from badac.verdicts import WITH_PVALUES
@@ -96,6 +100,33 @@ def lists(seed: int) -> dict[str, list[float]]:
     }
 
 
+_WITH_ENDS = (
+    ("printed", 1, 300),
+    ("printed", 1, 1000),
+    ("printed", 1, 3000),
+    ("printed", 2, 1000),
+    ("printed", 4, 3000),
+    ("released", 1, 3000),
+    ("released", 4, 3000),
+)
+
+
+def ends(seed: int) -> dict[str, list[float]]:
+    """Return MCC and rank-weighted score of each experiment, without and with members beyond the ends of families."""
+    found = {}
+    for setting, number, n_train in _WITH_ENDS:
+        data = curves(setting, number, n_train, seed)
+        both: list[float] = []
+        for least in (n_train + 1, LEAST_MEMBERS):
+            with patch("badac.anomalies.isolated.LEAST_MEMBERS", least):
+                model = BADACClassifier(noise="gaussian", anomaly_prior=SHARE, random_state=seed)
+                score = model.fit(data.train, data.train_label).anomaly_score(data.test)
+            detected = detection_summary(data.is_anomaly, score, contamination=SHARE)
+            both += [detected.mcc, detected.rws]
+        found[f"{setting} {number}, {n_train:,}"] = both
+    return found
+
+
 def _unseen(ours: Deviations, objects: object, index: int) -> np.ndarray:
     assert ours.grid is not None
     mean = ours.grid.classes[index].factor.mean
@@ -130,9 +161,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", nargs="*", type=int, default=[500])
     parser.add_argument("--pvalues", action="store_true")
+    parser.add_argument("--ends", action="store_true")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    found = [(lists if asked.pvalues else rows)(seed) for seed in asked.seeds]
+    measured = lists if asked.pvalues else ends if asked.ends else rows
+    found = [measured(seed) for seed in asked.seeds]
     mean = {name: np.mean([one[name] for one in found], axis=0) for name in found[0]}
     lines = [
         [name, f"{len(found)}", " / ".join(f"{number:.3f}" for number in row if np.isfinite(number))]
@@ -140,6 +173,11 @@ def main() -> None:
     ]
     if asked.pvalues:
         place, text = "true p-values", table(["list cut by", "seeds", "power / false share"], lines)
+    elif asked.ends:
+        place, text = (
+            "ends",
+            table(["curves, training", "seeds", "MCC / RWS without / MCC / RWS with"], lines),
+        )
     else:
         place, text = "limits", table(["known classes", "seeds", "MCC / AUC / RWS"], lines)
     print(text)
