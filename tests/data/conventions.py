@@ -21,13 +21,14 @@ N = 12
 
 @dataclass(frozen=True)
 class Style:
-    """How a wide table names its values and their errors; `{}` is the band."""
+    """How a wide table names its values and their errors, the lower one too where there are two; `{}` is the band."""
 
     whose: str
     value: str
     error: str
     kind: str = "sigma"
     bands: str = "ugriz"
+    lower: str | None = None
 
 
 STYLES = (
@@ -59,6 +60,22 @@ STYLES = (
     Style("the laboratory", "{}", "d_{}"),
     Style("", "x_{}", "e_{}"),
     Style("", "{} (mJy)", "{} error (mJy)"),
+    Style("NASA Exoplanet Archive", "pl_{}", "pl_{}err1", "sides", "rade bmasse orbper", "pl_{}err2"),
+    Style("Kepler objects of interest", "koi_{}", "koi_{}_err1", "sides", "prad teq", "koi_{}_err2"),
+    Style("VizieR, two sides", "{}", "E_{}", "sides", "Mass Rad", "e_{}"),
+    Style("", "{}", "{}_err_plus", "sides", lower="{}_err_minus"),
+    Style("", "{}", "{}_errp", "sides", lower="{}_errm"),
+    Style("", "{}", "err_up_{}", "sides", lower="err_low_{}"),
+    Style(
+        "Gaia's stellar parameters",
+        "{}_gspphot",
+        "{}_gspphot_upper",
+        "bounds",
+        "teff logg mh",
+        "{}_gspphot_lower",
+    ),
+    Style("Chandra sources", "flux_aper_{}", "flux_aper_hilim_{}", "bounds", "h m s", "flux_aper_lolim_{}"),
+    Style("percentiles", "{}50", "{}84", "bounds", "mass dist av", "{}16"),
 )
 
 
@@ -81,9 +98,13 @@ def wide_columns(style: Style) -> tuple[dict[str, Any], np.ndarray, np.ndarray, 
             "ivar": sigma**-2.0,
             "relative": sigma / value,
             "over_error": value / sigma,
+            "sides": 1.2 * sigma,
+            "bounds": value + 1.2 * sigma,
         }[style.kind]
         columns[style.value.format(band)] = value
         columns[style.error.format(band)] = held
+        if style.lower is not None:
+            columns[style.lower.format(band)] = -0.8 * sigma if style.kind == "sides" else value - 0.8 * sigma
         values.append(value)
         sigmas.append(sigma)
     return (
@@ -209,6 +230,14 @@ def write(columns: dict[str, Any], path: Path, header: dict[str, float] | None =
     return path
 
 
+def _names(style: Style) -> str:
+    """The columns of a band, in words of the page."""
+    band = "g" if " " not in style.bands else style.bands.split()[0]
+    band = band if style.lower is not None else "g"
+    named = [style.value, style.error] + ([style.lower] if style.lower is not None else [])
+    return ", ".join(f"`{name.format(band)}`" for name in named)
+
+
 def tables() -> dict[str, str]:
     """The tables of the page, by name."""
     head = (
@@ -219,9 +248,7 @@ def tables() -> dict[str, str]:
         + "|"
     )
     wide = [
-        f"| `{style.value.format('g')}`, `{style.error.format('g')}` | {style.whose} | {style.kind.replace('_', ' ')} "
-        + "| yes " * len(FILES)
-        + "|"
+        f"| {_names(style)} | {style.whose} | {style.kind.replace('_', ' ')} " + "| yes " * len(FILES) + "|"
         for style in STYLES
     ]
     head_long = "| names | used by | " + " | ".join(FILES) + " |\n|---|---" + "|---" * len(FILES) + "|"

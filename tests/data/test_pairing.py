@@ -85,7 +85,7 @@ def test_positions_are_no_features_unless_they_are_named() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["x", "e_x", "E_x"], "'x' could be the value of 'e_x' or 'E_x'.*pair="),
+        (["x", "e_x", "x_e"], "'x' could be the value of 'e_x' or 'x_e'.*pair="),
         (["flux_g", "mag_g", "err_g"], "'err_g' could be the error of 'flux_g' or 'mag_g'"),
         (["g", "g_err", "zErr"], "Column 'zErr' looks like an error column, but no value was found"),
         (["psf_u", "psf_g", "uerr", "gerr"], "Columns uerr, gerr look like error columns"),

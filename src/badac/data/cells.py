@@ -1,6 +1,7 @@
 """Cells of a table into values and standard deviations, (n, m) each, whatever the error columns hold.
 
-    sigma = error,  sqrt(variance),  1 / sqrt(ivar),  |value| relative,  |value| percent / 100,  |value / over_error|
+    sigma = error,  sqrt(variance),  1 / sqrt(ivar),  |value| relative,  |value| percent / 100,  |value / over_error|,
+            (|upper| + |lower|) / 2,  (upper - lower) / 2  of two columns (`badac.data.error_sides`)
 
 An inverse variance of 0 is a missing value. Units of value and error are brought together (`badac.data.quantities`); sentinels
 (`badac.data.sentinels`) and cells that hold no usable measurement become missing, and every such cell is counted.
@@ -27,6 +28,9 @@ from badac.data.validation import BoolArray, FloatArray, as_real
 _CONVERTED = frozenset(KINDS) - {"sigma"}
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,.' _\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?")
 """1,234.5 and its like: thousands apart."""
+
+_FEWEST_TO_REFUSE = 3
+"""Values outside of their bounds that show what the columns are not, where no other is within."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +104,68 @@ def read_cells(
     rows = row_numbers(frame)
     values = np.full((len(frame), len(pairs)), np.nan)
     errors = np.full_like(values, np.nan)
+    uneven = 0
     for column, pair in enumerate(pairs):
         if pair.kind != "absent":
             values[:, column] = numbers(frame[here[pair.value]], pair.value, rows)
-            errors[:, column] = (
-                0.0 if pair.error is None else numbers(frame[here[pair.error]], pair.error, rows)
-            )
+            sides = [numbers(frame[here[name]], name, rows) for name in pair.error_columns]
+            errors[:, column] = as_one_error(pair, values[:, column], sides, said)
+            uneven += _uneven(pair, values[:, column], sides)
     cells = replace(as_meant(values, errors, pairs, said), rows=rows)
+    if uneven:
+        what = "one side of the error is more than twice the other: half of the interval is taken"
+        cells = replace(cells, losses=cells.losses.and_note(f"in {counted(uneven, 'cells')} {what}"))
     factors = np.array([unit_factors(frame, pair, said, units) for pair in pairs]).reshape(-1, 2)
     if (factors == 1.0).all():
         return cells
     return replace(cells, values=cells.values * factors[:, 0], sigma=cells.sigma * factors[:, 1])
+
+
+def as_one_error(
+    pair: Pair, values: FloatArray, sides: Sequence[FloatArray], said: Conventions
+) -> FloatArray | float:
+    """Return what one error column would hold, from those of a pair: none (0: exact), one, or two sides.
+
+    A negative upper error stays negative, to be a sentinel or to be refused; the lower one may have either sign. A value
+    outside of its bounds has no error.
+
+    >>> import numpy as np
+    >>> pair, conventions = Pair("g", "g_up", "sides", "g_low"), Conventions()
+    >>> as_one_error(pair, np.ones(2), [np.array([0.3, -99.0]), np.array([-0.1, -99.0])], conventions)
+    array([  0.2, -99. ])
+    """
+    if len(sides) < 2:
+        return sides[0] if sides else 0.0
+    upper, lower = (np.where(np.isin(side, said.missing), np.nan, side) for side in sides)
+    if pair.kind == "bounds":
+        within = (lower <= values) & (values <= upper)
+        if not within.any():
+            _refuse_bounds(pair, values, lower, upper)
+        return np.where(within, 0.5 * (upper - lower), np.nan)
+    return np.where(sides[0] < 0, sides[0], 0.5 * (upper + np.abs(lower)))
+
+
+def _uneven(pair: Pair, values: FloatArray, sides: Sequence[FloatArray]) -> int:
+    """Count the cells whose interval is more than twice as long on one side as on the other."""
+    if len(sides) < 2:
+        return 0
+    upper, lower = (
+        (sides[0] - values, values - sides[1]) if pair.kind == "bounds" else (sides[0], np.abs(sides[1]))
+    )
+    known = (upper >= 0) & (lower >= 0) & np.isfinite(upper) & np.isfinite(lower)
+    return int((known & (np.maximum(upper, lower) > 2.0 * np.minimum(upper, lower))).sum())
+
+
+def _refuse_bounds(pair: Pair, values: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+    """Raise a ValueError if bounds of several values have none between them: of one it may be an object's own fault."""
+    known = np.argwhere(np.isfinite(values) & np.isfinite(lower) & np.isfinite(upper))
+    if len(known) >= _FEWEST_TO_REFUSE:
+        first = tuple(known[0])
+        raise ValueError(
+            f"Columns {pair.lower!r} and {pair.error!r} are no bounds of {pair.value!r}, which lies between them in no row: "
+            f"got {lower[first]:g}, {values[first]:g}, {upper[first]:g}. If they are its two errors, say "
+            f"pair=['{pair.value}={pair.error},{pair.lower}'] (--pair); if neither, pair=['={pair.error}', '={pair.lower}']."
+        )
 
 
 def as_meant(values: FloatArray, errors: FloatArray, pairs: Sequence[Pair], said: Conventions) -> Cells:
@@ -147,6 +202,11 @@ def unit_factors(
     """Return what values and standard deviations of a pair are multiplied by to be in one unit, the value's or another."""
     given = units_in(frame)
     own, of_error = given.get(pair.value, ""), given.get(pair.error or "", "")
+    if pair.lower is not None and given.get(pair.lower, "") != of_error:
+        raise ValueError(
+            f"Columns {pair.error!r} and {pair.lower!r} must have one unit, as two sides of an error: got "
+            f"{of_error or 'none'} and {given.get(pair.lower) or 'none'}. Convert one."
+        )
     target = (units or {}).get(pair.value) or own
     factor = unit_factor(own, target, pair.value)
     kind = said.kind(pair.kind)

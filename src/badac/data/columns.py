@@ -63,6 +63,8 @@ class Roles:
         "flux", "magnitude" or "value".
     kind : str
         What the error holds (`badac.data.error_marks.KINDS`).
+    lower : str or None
+        The lower side of an error of two sides (`badac.data.error_sides`), whose upper one is `error`.
     """
 
     object: str
@@ -73,9 +75,17 @@ class Roles:
     label: str | None
     quantity: str
     kind: str = "sigma"
+    lower: str | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """The column of the values with that or those of their errors."""
+        return Pair(self.value, self.error, self.kind, self.lower)
 
     def __str__(self) -> str:
         named = [f"{role} = {getattr(self, role)}" for role in ROLES if getattr(self, role) is not None]
+        if self.lower is not None:
+            named[-1 if self.label is None else -2] += f" and {self.lower} (two sides)"
         source = next(
             (SOURCES[name.lower()] for name in vars(self).values() if name and name.lower() in SOURCES), None
         )
@@ -127,6 +137,7 @@ def recognise(
         label=found["label"],
         quantity=quantity,
         kind=value.kind,
+        lower=value.lower,
     )
 
 
@@ -154,8 +165,8 @@ def _known(names: Sequence[str]) -> list[tuple[Pair, str]]:
 def _value(names: Sequence[str], given: Mapping[str, str | None], pair: tuple[str, ...]) -> tuple[Pair, str]:
     value, error = given.get("value"), given.get("error")
     if value is not None and error is not None:
-        kinds = [one.kind for one in pair_columns(names).pairs if one.error == error]
-        return Pair(value, error, *kinds[:1]), quantity_of(value)
+        held = [(one.kind, one.lower) for one in pair_columns(names).pairs if one.error == error]
+        return Pair(value, error, *(held[0] if held else ())), quantity_of(value)
     others = [
         (one, quantity_of(one.value)) for one in pair_columns(names, pair).pairs if one.error is not None
     ]

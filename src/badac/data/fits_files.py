@@ -84,13 +84,13 @@ def _from_images(file: Any, images: dict[str, Any], table_of: Any) -> Any:
     units, notes = dict(frame.attrs["units"]), list(frame.attrs["notes"])
     vectors: dict[str, Any] = {}
     for pair in pairs:
-        names = [pair.value, str(pair.error)]
-        if images[pair.value].data.shape != images[names[1]].data.shape:
-            raise ValueError(
-                f"the images {names[0]} and {names[1]} have shapes {images[names[0]].data.shape} and "
-                f"{images[names[1]].data.shape}, which must be one"
-            )
-        for name in names:
+        shape = images[pair.value].data.shape
+        for name in pair.error_columns:
+            if images[name].data.shape != shape:
+                raise ValueError(
+                    f"the images {pair.value} and {name} have shapes {shape} and {images[name].data.shape}, which must be one"
+                )
+        for name in pair.columns:
             vectors[name] = images[name].data
             units[name] = str(images[name].header.get("BUNIT", ""))
         arm = words(pair.value)[0][0] if len(words(pair.value)) > 1 else ""

@@ -24,7 +24,6 @@ from badac.data.losses import Losses, counted
 from badac.data.magnitudes import to_flux
 from badac.data.measurements import Measurements
 from badac.data.optional import needs
-from badac.data.pairing import Pair
 from badac.data.quantities import units_in
 from badac.data.rows import names_of, row_numbers
 from badac.data.validation import BoolArray, FloatArray, IntArray
@@ -125,8 +124,7 @@ def from_long(
     roles = recognise([str(name) for name in frame.columns], columns, meant.pair)
     names, row_object = _factorise(frame[roles.object], "object", roles.object)
     time, dated = _times(frame, roles.time)
-    pair = Pair(roles.value, roles.error, roles.kind)
-    cells = read_cells(frame, [pair], meant, units)
+    cells = read_cells(frame, [roles.pair], meant, units)
     value, error = cells.values[:, 0], cells.sigma[:, 0]
     band_names, row_band, foreign = _bands(frame, roles, bands)
     if foreign.any() and unknown_band == "raise":
@@ -152,7 +150,7 @@ def from_long(
         raise ValueError(f"no object has a usable point. {losses}")
     quantity = "flux" if fluxes and roles.quantity == "magnitude" else roles.quantity
     unit = "" if quantity != roles.quantity else (units or units_in(frame)).get(roles.value, "")
-    used = {roles.object, roles.time, roles.band, roles.value, roles.error, roles.label}
+    used = {roles.object, roles.time, roles.band, *roles.pair.columns, roles.label}
     carried = _carried(frame, used, row_object)
     catalogue = Catalogue(
         objects[present],

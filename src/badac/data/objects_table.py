@@ -18,11 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.catalogue import Catalogue, as_names, name_key
-from badac.data.cells import numbers
+from badac.data.cells import as_one_error, numbers
 from badac.data.columns import find
+from badac.data.conventions import Conventions
+from badac.data.error_sides import SIDED
 from badac.data.files import read_frame
 from badac.data.frames import as_frame
-from badac.data.pairing import pair_columns
+from badac.data.pairing import Pair, pair_columns
 from badac.data.rows import names_of
 from badac.data.validation import IntArray
 from badac.data.vectors import vector_columns
@@ -146,14 +148,16 @@ def with_objects(
             f"no object of the curves is in the table of the objects by its name ({known.key!r}): got "
             f"{list(known.place)[:1]} there and {[str(name) for name in catalogue.ids[:1].tolist()]} here."
         )
+    usable = ("sigma", *SIDED)
     pairs = {
-        one.value: one for one in pair_columns(names).pairs if one.error is not None and one.kind == "sigma"
+        one.value: one for one in pair_columns(names).pairs if one.error is not None and one.kind in usable
     }
     beside = {}
     for name in wanted:
         values = numbers(table[name], name)
-        error = pairs[name].error if name in pairs else None
-        sigma = np.zeros(len(values)) if error is None else numbers(table[error], error)
+        pair = pairs.get(name, Pair(name, None))
+        sides = [numbers(table[error], error) for error in pair.error_columns]
+        sigma = np.broadcast_to(as_one_error(pair, values, sides, Conventions()), values.shape)
         # An error that is none (-9, say) belongs to a value that is none.
         values = np.where(np.isfinite(sigma) & (sigma >= 0), values, np.nan)
         sigma = np.where(np.isnan(values), np.nan, sigma)
@@ -163,7 +167,9 @@ def with_objects(
         losses = losses.and_note(
             f"{int((row < 0).sum())} objects are not in the table of the objects: they have no {', '.join(wanted)}"
         )
-    said = ", ".join(f"{name} +- {pairs[name].error}" if name in pairs else name for name in wanted)
+    said = ", ".join(
+        f"{name} +- {', '.join(pairs[name].error_columns)}" if name in pairs else name for name in wanted
+    )
     recognised = f"{catalogue.recognised}; beside the points: {said}"
     joined = catalogue.objects.with_columns(beside)
     read_as = {**catalogue.read_as, "beside": tuple(wanted)}

@@ -4,9 +4,10 @@ An error's name is the value's name with one error mark put in (``u_err``, ``e_u
 the value's own mark replaced by one (``err_u`` for ``mag_u``, ``ivar`` for ``flux``). Pairs are one to one. Where a value has
 several errors, the mark that fits most values of the table wins, then a standard deviation before anything it could be computed
 from; a draw is ambiguous and is refused in words. ``dg`` and ``d_g`` are errors only where most values of the table have one.
+Two columns may be the two sides of one error, or the bounds of an interval (`badac.data.error_sides`).
 
 What the rules do not cover is said: ``pair=["psfMag_*=psfMagErr_*"]``; ``"redshift="`` is a value known exactly, ``"=sigma_v"``
-a column that is no error, and ``"f_*=w_*:ivar"`` says what the errors hold.
+a column that is no error, and ``"f_*=w_*:ivar"`` says what the errors hold; ``"f_*=up_*,low_*"`` names two sides.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 
 from badac.data.column_sorts import is_coordinate, plain_numbers
 from badac.data.error_marks import KINDS, VALUE_MARKS, Reading, key_of, readings, value_keys
+from badac.data.error_sides import SIDED, TwoSides, middles, two_sides
 from badac.data.losses import some
 
 _CONSISTENT = 2 / 3
@@ -33,6 +35,7 @@ Pattern = str | tuple[str, str]
 class Pair:
     """A value column, its error column (None: the value is exact) and what that holds (`badac.data.error_marks.KINDS`).
 
+    Of the kinds "sides" and "bounds" (`badac.data.error_sides.SIDED`) it has two: the upper side is `error`, the other `lower`.
     Of the kind "absent" is a column that a model knows and a new table lacks.
 
     Examples
@@ -45,8 +48,26 @@ class Pair:
     value: str
     error: str | None
     kind: str = "sigma"
+    lower: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the value is read from: its own, and those of its error."""
+        return tuple(name for name in (self.value, self.error, self.lower) if name is not None)
+
+    @property
+    def error_columns(self) -> tuple[str, ...]:
+        """The columns of the error: none, one, or its two sides."""
+        return self.columns[1:]
 
     def __str__(self) -> str:
+        if self.lower is not None:
+            sides = f"{self.lower} and {self.error}"
+            return (
+                f"{self.value} between {sides}"
+                if self.kind == "bounds"
+                else f"{self.value} with the mean of {sides}"
+            )
         held = "" if self.kind == "sigma" else f" ({self.kind.replace('_', ' ')})"
         return f"{self.value} with {self.error}{held}" if self.error else f"{self.value} (exact)"
 
@@ -88,7 +109,7 @@ class Pairing:
     @property
     def others(self) -> tuple[str, ...]:
         """Columns that are neither value nor error."""
-        used = {pair.value for pair in self.pairs} | {pair.error for pair in self.pairs} | set(self.stray)
+        used = {name for pair in self.pairs for name in pair.columns} | set(self.stray)
         return tuple(name for name in self.names if name not in used)
 
     def of(self, value: str) -> Pair | None:
@@ -195,49 +216,145 @@ def _pair_columns(names: tuple[str, ...], patterns: tuple[str, ...]) -> Pairing:
         pairs, plain = _told(names, pattern)
         told += pairs
         no_errors |= plain
-    taken = [name for pair in told for name in (pair.value, pair.error) if name is not None]
+    taken = [name for pair in told for name in pair.columns]
     twice = [name for name, count in Counter(taken).items() if count > 1]
     if twice:
         raise ValueError(
             f"`pair` uses the column {twice[0]!r} twice. A value has one error, and an error one value."
         )
     free = [name for name in names if name not in set(taken)]
-    chosen, ambiguous, also = _assigned(free, no_errors)
-    pairs = [*told, *(Pair(one.value, one.error, one.reading.mark.kind) for one in chosen)]
+    sided = _Sided.of(free, no_errors)
+    chosen, ambiguous, also = _assigned(sided.names, no_errors)
+    pairs = [*told, *(sided.pair(one) for one in chosen)]
+    also = sided.also(also)
+    intervals, beside = _intervals(names, pairs, {*no_errors, *also})
+    pairs += intervals
     values = {pair.value for pair in pairs}
-    also = {error: value for error, value in also.items() if error not in values}
+    also = {error: value for error, value in (beside | also).items() if error not in values}
     positions = tuple(pair for pair in pairs if is_coordinate(pair.value) and pair not in told)
-    also |= {str(pair.error): pair.value for pair in positions}
+    also |= {error: pair.value for pair in positions for error in pair.error_columns}
     pairs = [pair for pair in pairs if pair not in positions]
     place = {name: number for number, name in enumerate(names)}
     pairs.sort(key=lambda pair: place[pair.value])
-    used = {name for pair in pairs for name in (pair.value, pair.error)} | set(also) | no_errors
+    used = {name for pair in pairs for name in pair.columns} | set(also) | no_errors
     left = plain_numbers([name for name in names if name not in used])
     styles = Counter(one.reading.style for one in chosen)
     stray = tuple(name for name in left if _looks_like_error(name, styles))
     return Pairing(names, tuple(pairs), positions, also, stray, tuple(ambiguous))
 
 
+@dataclass(frozen=True)
+class _Sided:
+    """The names of a table in which the two sides of an error are one name, their stem.
+
+    Attributes
+    ----------
+    names : list of str
+    of_stem : dict from str to TwoSides
+    further : dict from str to str
+        Sides of a value that has an error without sides too, and the value.
+    """
+
+    names: list[str]
+    of_stem: dict[str, TwoSides]
+    further: dict[str, str]
+
+    @classmethod
+    def of(cls, names: list[str], no_errors: set[str]) -> _Sided:
+        """Find the sides whose stem is the error of a value, while neither of them is that of another by itself."""
+        all_sides = [
+            one for one in two_sides([name for name in names if name not in no_errors]) if one.kind == "sides"
+        ]
+        if not all_sides:
+            return cls(names, {}, {})
+        by_itself = _values_of(_candidates(names, no_errors))
+        columns = {column for one in all_sides for column in (one.upper, one.lower)}
+        rest = [name for name in names if name not in columns]
+        by_stem = _values_of(
+            _candidates([*rest, *(one.stem for one in all_sides if one.stem not in rest)], no_errors)
+        )
+        kept: dict[str, TwoSides] = {}
+        further: dict[str, str] = {}
+        for one in all_sides:
+            found = by_stem.get(one.stem, [])
+            if not found or not {*by_itself.get(one.upper, ()), *by_itself.get(one.lower, ())} <= set(found):
+                continue
+            if any(found[0] in of for error, of in by_itself.items() if error in rest):
+                further |= {one.upper: found[0], one.lower: found[0]}
+            else:
+                kept[one.stem] = one
+        sides = {column for one in kept.values() for column in (one.upper, one.lower)} | set(further)
+        return cls([*(name for name in names if name not in sides), *kept], kept, further)
+
+    def pair(self, one: _Candidate) -> Pair:
+        """Return the pair of a candidate that was chosen."""
+        sides = self.of_stem.get(one.error)
+        if sides is None:
+            return Pair(one.value, one.error, one.reading.mark.kind)
+        return Pair(one.value, sides.upper, sides.kind, sides.lower)
+
+    def also(self, found: dict[str, str]) -> dict[str, str]:
+        """Return further errors by their columns, those of two sides among them."""
+        out = dict(self.further)
+        for error, value in found.items():
+            sides = self.of_stem.get(error)
+            out |= {error: value} if sides is None else {sides.upper: value, sides.lower: value}
+        return out
+
+
+def _values_of(candidates: Iterable[_Candidate]) -> dict[str, list[str]]:
+    """Return the values that each error column could belong to."""
+    found: dict[str, list[str]] = {}
+    for one in candidates:
+        if one.reading.mark.text != "d":
+            found.setdefault(one.error, []).append(one.value)
+    return found
+
+
+def _intervals(
+    names: Sequence[str], pairs: Sequence[Pair], taken: set[str]
+) -> tuple[list[Pair], dict[str, str]]:
+    """Values between two bounds, and bounds of values that have an error already."""
+    busy = {name for pair in pairs for name in pair.columns} | taken
+    by_key = {key_of(name): name for name in reversed(names)}
+    found: list[Pair] = []
+    further: dict[str, str] = {}
+    for one in two_sides([name for name in names if name not in busy]):
+        value = next((by_key[key] for key in middles(one.stem) if key in by_key), None)
+        if one.kind != "bounds" or value is None or value in (one.upper, one.lower):
+            continue
+        if value in busy:
+            further |= {one.upper: value, one.lower: value}
+        else:
+            found.append(Pair(value, one.upper, one.kind, one.lower))
+    return found, further
+
+
 def _told(names: tuple[str, ...], pattern: str) -> tuple[list[Pair], set[str]]:
     """Pairs that a pattern says, and columns that it says are no errors."""
     value, equals, rest = pattern.partition("=")
     error, colon, kind = rest.rpartition(":")
-    if not colon or kind not in KINDS:
+    if not colon or kind not in (*KINDS, *SIDED):
         error, kind = rest, ""
-    if not equals or not (value or error) or (value and error and value.count("*") != error.count("*")):
+    # A name may hold a comma itself.
+    errors = error.split(",") if error.count(",") == 1 and error not in names else [error]
+    uneven = value and error and any(value.count("*") != one.count("*") for one in errors)
+    if not equals or not (value or error) or uneven or (kind in SIDED) > (len(errors) == 2):
         raise ValueError(
-            f"`pair` takes 'VALUE=ERROR', with as many stars on both sides, such as 'psfMag_*=psfMagErr_*': got {pattern!r}."
+            "`pair` takes 'VALUE=ERROR', with as many stars on both sides, such as 'psfMag_*=psfMagErr_*', or "
+            "'VALUE=UPPER,LOWER' for the two sides of an error ('VALUE=UPPER,LOWER:bounds' for the ends of an interval): got "
+            f"{pattern!r}."
         )
     pairs, absent = [], []
     for name in names:
         found = _matches(value or error, name)
         if found is None:
             continue
-        other = _filled(error, found) if value and error else None
-        if other is not None and other not in names:
-            absent.append(other)
-        else:
-            pairs.append((name, other))
+        others = [_filled(one, found) for one in errors] if value and error else []
+        gone = [other for other in others if other not in names]
+        absent += gone
+        if not gone:
+            pairs.append((name, others))
     if not pairs:
         wanted = absent[0] if absent else (value or error)
         near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
@@ -247,7 +364,15 @@ def _told(names: tuple[str, ...], pattern: str) -> tuple[list[Pair], set[str]]:
         )
     if not value:
         return [], {name for name, _ in pairs}
-    return [Pair(name, other, kind or _kind_in(other)) for name, other in pairs], set()
+    return [_pair_of(name, others, kind) for name, others in pairs], set()
+
+
+def _pair_of(name: str, errors: list[str], kind: str) -> Pair:
+    """Return the pair of a value and the columns of its error that were said: none, one, or two sides."""
+    if len(errors) == 2:
+        return Pair(name, errors[0], kind or "sides", errors[1])
+    error = errors[0] if errors else None
+    return Pair(name, error, kind or _kind_in(error))
 
 
 def _matches(pattern: str, name: str) -> tuple[str, ...] | None:

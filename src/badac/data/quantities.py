@@ -14,7 +14,7 @@ from typing import Any
 from badac.data.optional import needs
 from badac.data.pairing import pair_columns
 
-POWERS = {"sigma": 1, "variance": 2, "ivar": -2}
+POWERS = {"sigma": 1, "variance": 2, "ivar": -2, "sides": 1, "bounds": 1}
 """The power of the value's unit that an error column has."""
 
 
@@ -124,9 +124,9 @@ def converted(table: Any, to: Mapping[str, str]) -> Any:
             of_error = units.get(pair.error, "")
             apart = of_error not in ("", own)
             of_sigma = unit_factor(of_error, target, pair.error, pair.kind) if apart else factors[pair.value]
-            factors[pair.error] = of_sigma ** POWERS[pair.kind]
+            factors |= dict.fromkeys(pair.error_columns, of_sigma ** POWERS[pair.kind])
         for name, factor in factors.items():
-            said[name] = target if name == pair.value or pair.kind == "sigma" else ""
+            said[name] = target if name == pair.value or POWERS[pair.kind] == 1 else ""
             if factor != 1.0:
                 changed[name] = frame[name] * factor
     if not changed:

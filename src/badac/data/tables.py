@@ -101,7 +101,7 @@ def refuse_strays(frame: Any) -> None:
 
 
 def _refuse_lonely(frame: Any, pairing: Pairing) -> None:
-    known = {name for pair in (*pairing.pairs, *pairing.positions) for name in (pair.value, pair.error)}
+    known = {name for pair in (*pairing.pairs, *pairing.positions) for name in pair.columns}
     left = [name for name in pairing.names if name not in known and name not in pairing.also]
     lonely = plain_numbers(left, frame)
     if lonely:

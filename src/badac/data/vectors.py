@@ -15,7 +15,7 @@ import numpy as np
 
 from badac.data.axes import TIMES, WAVELENGTHS, axis_name, undo_logarithm
 from badac.data.catalogue import Catalogue
-from badac.data.cells import Cells, as_meant, numbers, unit_factors
+from badac.data.cells import Cells, as_meant, as_one_error, numbers, unit_factors
 from badac.data.columns import SYNONYMS, check_overrides, find
 from badac.data.conventions import Conventions, Said
 from badac.data.description import Axis
@@ -120,9 +120,7 @@ def from_vectors(
     axis = next((name for name in axes if name), "")
     catalogue = replace(_catalogue(frame, arms, str(axis), meant), read_as=meant.read_as("wide", given))
     catalogue = replace(catalogue, units={**catalogue.units, **(units or {})})
-    unused = [
-        name for name in vectors if name not in {*axes, *(n for p in pairs for n in (p.value, p.error))}
-    ]
+    unused = [name for name in vectors if name not in {*axes, *(n for p in pairs for n in p.columns)}]
     losses = catalogue.losses.and_also(
         "columns", len(unused), "vectors that are neither values nor errors", unused
     )
@@ -138,13 +136,13 @@ def _pairs(
 ) -> list[Pair]:
     value, error = given.get("value"), given.get("error")
     if value and error:
-        kinds = [pair.kind for pair in pair_columns([value, error]).pairs]
-        return [Pair(value, error, *kinds[:1])]
+        held = [(one.kind, one.lower) for one in pair_columns(names).pairs if one.error == error]
+        return [Pair(value, error, *(held[0] if held else ()))]
     candidates = [name for name in names if name not in axes]
     pairing = pair_columns(candidates, said.pair)
     found = [pair for pair in pairing.pairs if pair.value in vectors and value in (None, pair.value)]
     if said.errors == "none":
-        errors = {pair.error for pair in found}
+        errors = {name for pair in found for name in pair.error_columns}
         return [Pair(name, None) for name in vectors if name not in {*axes, *errors}]
     if not found:
         replace(pairing, stray=tuple(name for name in pairing.stray if name in vectors)).checked()
@@ -159,17 +157,21 @@ def _pairs(
 def _arm(frame: Any, pair: Pair, axes: Sequence[Any], said: Conventions, units: Mapping[str, str]) -> _Arm:
     values = _stacked(frame[pair.value], pair.value)
     n, m = values.shape
-    if pair.error is None:
-        errors = np.zeros_like(values)
-    elif pair.error in vector_columns(frame):
-        errors = _stacked(frame[pair.error], pair.error)
-    else:
-        errors = np.repeat(numbers(frame[pair.error], pair.error)[:, None], m, axis=1)
-    if errors.shape != values.shape:
-        raise ValueError(
-            f"Columns {pair.value!r} and {pair.error!r} must hold vectors of one length: the longest have {m} and "
-            f"{errors.shape[1]} values."
+    vectors, sides = vector_columns(frame), []
+    for name in pair.error_columns:
+        is_vector = name in vectors
+        side = (
+            _stacked(frame[name], name)
+            if is_vector
+            else np.repeat(numbers(frame[name], name)[:, None], m, axis=1)
         )
+        if side.shape != values.shape:
+            raise ValueError(
+                f"Columns {pair.value!r} and {name!r} must hold vectors of one length: the longest have {m} and "
+                f"{side.shape[1]} values."
+            )
+        sides.append(side)
+    errors = np.broadcast_to(as_one_error(pair, values, sides, said), values.shape)
     flat = as_meant(values.reshape(-1, 1), errors.reshape(-1, 1), [pair], said)
     factor, of_sigma = unit_factors(frame, pair, said, units)
     cells = Cells(
@@ -305,7 +307,7 @@ def _light_curves(
 ) -> Catalogue:
     """Vectors of times, values and errors as the rows of a long table."""
     names = [str(name) for name in frame.columns]
-    used = [name for name in (time, pair.value, pair.error, band) if name is not None]
+    used = [name for name in (time, *pair.columns, band) if name is not None]
     others = [name for name in names if name not in vector_columns(frame)]
     of_object = given.get("object") or find(others, "object")
     rows = frame[[*others, *used]]
@@ -318,7 +320,7 @@ def _light_curves(
         raise ValueError(
             f"Columns {', '.join(used)} must hold vectors of one length in each row: {clause(problem)}."
         ) from problem
-    for name in (time, pair.value, str(pair.error)):
+    for name in (time, *pair.columns):
         long[name] = numbers(long[name], name)
     long.attrs = dict(frame.attrs)
     roles: dict[str, str | None] = {

@@ -201,7 +201,9 @@ def _wanted(
 ) -> tuple[list[Pair], Losses]:
     """Pairs to read, in order; of the training's columns those that are missing here too."""
     if said.errors == "none":
-        errors = {pair.error for pair in pairing.pairs} | set(pairing.also) | set(pairing.stray)
+        # Bounds look like errors only beside a value that has some.
+        errors = {name for pair in pairing.pairs if pair.kind != "bounds" for name in pair.error_columns}
+        errors |= set(pairing.also) | set(pairing.stray)
         numeric = plain_numbers([name for name in pairing.names if name not in errors], frame)
         here = {name: Pair(name, None) for name in (pairing.names if features is not None else numeric)}
     else:
@@ -286,13 +288,13 @@ def _said(wanted: Sequence[Pair], said: Conventions) -> str:
 
 def _left_out(frame: Any, pairing: Pairing, wanted: Sequence[Pair], said: Conventions) -> Losses:
     """Columns of numbers that are no features and of which nobody would know."""
-    used = {pair.value for pair in wanted} | {pair.error for pair in wanted}
+    used = {name for pair in wanted for name in pair.columns}
     unused = plain_numbers([name for name in pairing.names if name not in used], frame)
     losses = Losses()
     if said.errors == "none":
         return losses.and_also("columns", len(unused), "not among the values to be used", unused)
     second = [name for name in unused if name in pairing.also and pairing.also[name] in used]
-    known = {name for pair in (*pairing.pairs, *pairing.positions) for name in (pair.value, pair.error)}
+    known = {name for pair in (*pairing.pairs, *pairing.positions) for name in pair.columns}
     lonely = [name for name in unused if name not in second and name not in known]
     others = [pair.value for pair in pairing.pairs if pair.value in unused]
     losses = losses.and_also("columns", len(lonely), "no error column beside it", lonely)
@@ -303,8 +305,7 @@ def _left_out(frame: Any, pairing: Pairing, wanted: Sequence[Pair], said: Conven
 def _carried(
     frame: Any, pairing: Pairing, wanted: Sequence[Pair], special: set[str]
 ) -> dict[str, npt.NDArray[Any]]:
-    used = {pair.value for pair in wanted} | {pair.error for pair in wanted} | special
-    used |= {name for pair in pairing.pairs for name in (pair.value, pair.error) if name is not None}
+    used = {name for pair in (*wanted, *pairing.pairs) for name in pair.columns} | special
     return {str(name): names_of(frame[name]) for name in frame.columns if str(name) not in used}
 
 

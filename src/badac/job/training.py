@@ -173,7 +173,9 @@ def beside_columns(table: Any, options: TableOptions) -> tuple[str, ...]:
             raise ValueError(
                 f"the column {name!r} (--columns) holds {roles[name]}: it says nothing that new objects have."
             )
-    errors = {one.error for one in pair_columns(names).pairs} - set(options.features)
+    errors = {error for one in pair_columns(names).pairs for error in one.error_columns} - set(
+        options.features
+    )
     found = chosen_columns(options.features, names)
     return tuple(name for name in found if name not in roles and name not in errors)
 
