@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from badac.data.arrow_tables import ArrowColumns, is_plain
+from badac.data.cell_errors import split_errors
 from badac.data.fits_files import read_fits
 from badac.data.frames import as_frame, from_columns
 from badac.data.npz_files import read_arrays
 from badac.data.optional import needs
-from badac.data.text_files import OPENERS, TableFileError, read_text, split_errors
+from badac.data.text_files import OPENERS, TableFileError, read_text
 from badac.data.whole_numbers import arrow_frame, record_frame, with_gaps
 from badac.writing import clause
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from badac.data.cell_errors import split_errors
 from badac.data.columns import find
 from badac.data.optional import needs
 from badac.data.whole_numbers import long_columns, whole_again
@@ -37,10 +38,9 @@ _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 MISSING = ("---", "--", "-", "...", "…", "INDEF", "\\N", "n.a.", "N.A.", "na", "missing", "*", "?")
 """What stands for an empty cell, beside what pandas knows (NA, N/A, NaN, null, None ...)."""
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 # A whole number that is the same again when it is written: identifiers such as 007 or 1e5 are not.
 _WHOLE = r"-?[1-9]\d{0,17}|-?[1-8]\d{18}|0"
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_WITH_ERROR = re.compile(rf"\s*({_NUMBER})\s*(?:±|\+/-|\+-|\\pm)\s*({_NUMBER})\s*")
 
 
 class TableFileError(ValueError):
@@ -184,24 +184,6 @@ def check_names(names: Sequence[str], path: str | os.PathLike[str]) -> None:
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         raise TableFileError(f"{path} has more than one column {twice!r}. Rename or drop one.")
-
-
-def split_errors(frame: Any) -> Any:
-    """Return a frame whose cells "1.2 ± 0.1" are two columns, the value and its error; others stay.
-
-    >>> import pandas as pd
-    >>> split_errors(pd.DataFrame({"x": ["1.2 ± 0.1", "2+/-0.2"]})).to_dict("list")
-    {'x': [1.2, 2.0], 'x_err': [0.1, 0.2]}
-    """
-    for name in [name for name in frame.columns if frame[name].dtype.kind == "O"]:
-        cells = frame[name].dropna()
-        if not len(cells) or not all(isinstance(cell, str) and _WITH_ERROR.fullmatch(cell) for cell in cells):
-            continue
-        found = frame[name].str.extract(_WITH_ERROR.pattern)
-        place = list(frame.columns).index(name)
-        frame = frame.assign(**{name: found[0].astype(np.float64)})
-        frame.insert(place + 1, f"{name}_err", found[1].astype(np.float64))
-    return frame
 
 
 def _finished(frame: Any, dialect: Dialect) -> Any:
