@@ -144,3 +144,16 @@ def test_curves_without_bands_are_refused_where_the_classes_have_them() -> None:
     new = curves_in_bands(1)
     with pytest.raises(ValueError, match="new ones need `band` too"):
         model.predict(Measurements(new.values, new.sigma, at=new.at))
+
+
+def test_random_states_of_every_kind() -> None:
+    rng = np.random.default_rng(3)
+    values, label = rng.standard_normal((40, 3)) + np.repeat([0.0, 2.0], 20)[:, None], np.repeat([0, 1], 20)
+    fits = [
+        BADACClassifier(random_state=make()).fit(values, label, X_err=0.1).predict_proba(values, X_err=0.1)
+        for make in (lambda: np.random.default_rng(7), lambda: np.random.default_rng(7))
+    ]
+    np.testing.assert_array_equal(*fits)
+    for wrong in ("seven", -1, 2.5):
+        with pytest.raises(ValueError, match=r"`random_state` must be a whole number.*Generator.*got"):
+            BADACClassifier(random_state=wrong).fit(values, label, X_err=0.1)

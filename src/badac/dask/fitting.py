@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from dask import delayed
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from badac.classes import Population, TrainingScales
 from badac.classes.population.learn import STEPS, Start
@@ -31,7 +30,7 @@ from badac.data.concatenation import concatenate
 from badac.data.measurements import Measurements
 from badac.data.reading import error_columns
 from badac.estimators import BADACClassifier
-from badac.estimators.choices import generator
+from badac.estimators.choices import drawn_seed, generator
 from badac.estimators.fitting import Fitted, Recipe
 from badac.estimators.validation import to_measurements
 from badac.latent.factor import Climb, FactorSums, all_statistics
@@ -118,7 +117,7 @@ def fit(
     """
     population = _population(model)
     columns = _columns(X, label, features)
-    rng_seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    rng_seed = drawn_seed(model.random_state)
     read = delayed(_members, pure=True)
     parts = [read(part, columns, label, number) for number, part in enumerate(X.to_delayed())]
     look = delayed(_surveyed, pure=True)

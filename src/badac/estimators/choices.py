@@ -149,6 +149,19 @@ def check_share(parameter: str, value: Any) -> None:
         raise ValueError(f"`{parameter}` must be between 0 and 1: got {value!r}.")
 
 
+def drawn_seed(random_state: Any) -> int:
+    """Return a seed by what scikit-learn takes as `random_state` (a number, a RandomState or None), or drawn by a Generator."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise ValueError(
+            "`random_state` must be a whole number from 0 to 2**32 - 1, a numpy.random.Generator or RandomState, or None: got "
+            f"{random_state!r}."
+        ) from error
+
+
 def generator(random_state: Any) -> np.random.Generator:
-    """Return a generator seeded by what scikit-learn takes as `random_state`: a number, a RandomState or None."""
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    """Return a generator of its own, seeded by `drawn_seed`."""
+    return np.random.default_rng(drawn_seed(random_state))

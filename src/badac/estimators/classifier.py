@@ -118,7 +118,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         standard deviations of a factor and of a constant on its values, and the largest shift of its coordinates.
     n_jobs : int, optional
         Threads; None is one, -1 all cores.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
         Seed of what is drawn at random during fit.
     missingness : {"learn", "ignore"}
         Whether the points that an object lacks may tell its class, as far as left-out training objects say they do. Switch
