@@ -55,6 +55,17 @@ def test_save_and_load_is_the_identity(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "again.badac").read_bytes() == (tmp_path / "model.badac").read_bytes()
 
 
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_a_model_with_a_generator_is_stored_with_its_next_seed(tmp_path: Path, make: type) -> None:
+    model = fitted(random_state=make(5))
+    before = pickle.dumps(model.prepare_pvalues().random_state)
+    badac.save(model, tmp_path / "model.badac")
+    assert pickle.dumps(model.random_state) == before
+    again = badac.load(tmp_path / "model.badac")
+    assert isinstance(again.random_state, int)
+    np.testing.assert_array_equal(again.anomaly_pvalue(X), model.anomaly_pvalue(X))
+
+
 def test_matrices_lie_in_memory_as_they_did(tmp_path: Path) -> None:
     """Products of one along its columns differ in the last digit from those along its rows, with some libraries."""
     rows = np.arange(6.0).reshape(2, 3)

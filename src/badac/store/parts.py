@@ -8,6 +8,7 @@ names and values is known, so that what was written by an older version can be b
 
 from __future__ import annotations
 
+import copy
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from badac import registry
+from badac.estimators.choices import drawn_seed
 from badac.store.invariants import Broken, check
 
 KINDS = "fiubU"
@@ -99,6 +101,9 @@ class Encoder:
                     for name, item in value.items()
                 ]
             }
+        if isinstance(value, np.random.Generator | np.random.RandomState):
+            # What is drawn later is drawn by the seed that it would give next; it stays as it is.
+            return drawn_seed(copy.deepcopy(value))
         entry = registry.entry_of(type(value))
         if entry is not None:
             return self._encode_part(value, entry, where)
