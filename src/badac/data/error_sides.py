@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from badac.data.error_marks import MARKS, key_of, words
 
@@ -41,17 +42,17 @@ _PERCENTILES = frozenset(map(str, (1, 2, 3, 5, 10, 16, 25, 32, 50, 68, 75, 84, 9
 _MIDDLES = ("50", "q50", "p50", "median", "med")
 """The value between the 16th and the 84th percentile, where the stem itself is no column."""
 
-_ERROR_MARKS = sorted(
-    {mark.text for mark in MARKS if mark.kind == "sigma" and mark.text.isalpha() and mark.text != "d"},
-    key=lambda text: -len(text),
+_ERROR_MARKS = frozenset(
+    mark.text for mark in MARKS if mark.kind == "sigma" and mark.text.isalpha() and mark.text != "d"
 )
-
+_LONG_MARKS = tuple(sorted(mark for mark in _ERROR_MARKS if len(mark) > 2))
+"""Those that are told at the end of a word: se and e are ends of too many."""
 
 _MAYBE = re.compile(
     "|".join(
         [
             *sorted({side for pair in (*_WORDS, *_BOUNDS) for side in pair}),
-            rf"(?:{'|'.join(mark for mark in _ERROR_MARKS if len(mark) > 1)})[\W_]*[pmnulhd12](?![^\W_])",
+            rf"(?:{'|'.join(sorted(mark for mark in _ERROR_MARKS if len(mark) > 1))})[\W_]*[pmnulhd12](?![^\W_])",
         ]
     )
 )
@@ -137,8 +138,13 @@ def middles(stem: str) -> Iterator[str]:
         yield key_of(stem) + middle
 
 
-def _readings(name: str) -> Iterator[tuple[str, str, int, bool]]:
-    """Yield the ways to read a name as that of a side: the stem, what the columns hold, which pair of words, whether upper."""
+@lru_cache(maxsize=1 << 15)
+def _readings(name: str) -> tuple[tuple[str, str, int, bool], ...]:
+    """Return the ways to read a name as that of a side: the stem, what the columns hold, which pair of words, whether upper."""
+    return tuple(_all_readings(name))
+
+
+def _all_readings(name: str) -> Iterator[tuple[str, str, int, bool]]:
     if _MAYBE.search(name.lower()) is None:
         return
     pieces = [piece for word in words(name) for piece in word]
@@ -167,16 +173,17 @@ def _without_side(pieces: list[str], side: str, *, beside_mark: bool) -> Iterato
 
 def _unglued(piece: str, side: str, *, beside_mark: bool) -> str | None:
     """Return a piece (``radeerrp``, ``eplus``, ``uperr``) without the side that is glued to its error mark, or None."""
-    for mark in _ERROR_MARKS:
-        if len(mark) > 1 and piece.endswith(mark + side):
-            return piece.removesuffix(side)
-        if not beside_mark and piece in (mark + side, side + mark):
-            return mark
+    if piece.endswith(side) and piece[: -len(side)].endswith(_LONG_MARKS):
+        return piece.removesuffix(side)
+    if not beside_mark and piece.removesuffix(side) in _ERROR_MARKS and piece.endswith(side):
+        return piece.removesuffix(side)
+    if not beside_mark and piece.removeprefix(side) in _ERROR_MARKS and piece.startswith(side):
+        return piece.removeprefix(side)
     return None
 
 
 def _ends_in_mark(piece: str) -> bool:
-    return any(piece == mark or (len(mark) > 2 and piece.endswith(mark)) for mark in _ERROR_MARKS)
+    return piece in _ERROR_MARKS or piece.endswith(_LONG_MARKS)
 
 
 def _without_bound(pieces: list[str], side: str) -> str | None:

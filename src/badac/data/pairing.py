@@ -271,15 +271,17 @@ class _Sided:
         columns = {column for one in all_sides for column in (one.upper, one.lower)}
         rest = [name for name in names if name not in columns]
         by_stem = _values_of(
-            _candidates([*rest, *(one.stem for one in all_sides if one.stem not in rest)], no_errors)
+            _candidates([*rest, *(one.stem for one in all_sides if one.stem not in set(rest))], no_errors)
         )
+        plain = set(rest)
+        with_error = {value for error, of in by_itself.items() if error in plain for value in of}
         kept: dict[str, TwoSides] = {}
         further: dict[str, str] = {}
         for one in all_sides:
             found = by_stem.get(one.stem, [])
             if not found or not {*by_itself.get(one.upper, ()), *by_itself.get(one.lower, ())} <= set(found):
                 continue
-            if any(found[0] in of for error, of in by_itself.items() if error in rest):
+            if found[0] in with_error:
                 further |= {one.upper: found[0], one.lower: found[0]}
             else:
                 kept[one.stem] = one
