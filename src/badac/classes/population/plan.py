@@ -74,6 +74,7 @@ def make_plan(
     rank: int | None = None,
     shape: str = "auto",
     least: int = 0,
+    no_more: bool = False,
 ) -> Plan:
     """Choose rank, smoothness and shape by the evidence of held-out members.
 
@@ -89,6 +90,9 @@ def make_plan(
         "auto", or the kind of `Shape` to use.
     least : int
         Factors that the members are known to need at least, where noise other than Gaussian hides some.
+    no_more : bool
+        Whether they need no more than `least`, if that is any: members that stand for counts were found with all of them, so
+        that held-out ones ask for more factors than new objects gain by.
 
     Returns
     -------
@@ -96,8 +100,10 @@ def make_plan(
     """
     chosen, total = rank, members.n_objects
     members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
-    found_rank, floor, evidence = choose_rank(members, scales, rng)
-    chosen = max(found_rank, least) if chosen is None else chosen
+    known = no_more and least > 0 and chosen is None
+    found_rank, floor, evidence = choose_rank(members, scales, rng, once=known)
+    if chosen is None:
+        chosen = least if known else max(found_rank, least)
     members = _some(members, _MEMBERS_TO_CHOOSE_WITH, rng)
     n = members.n_objects
     if n < 6:
