@@ -94,7 +94,7 @@ def with_noise_scale(objects: Measurements, noise: Noise | None) -> Measurements
     return with_one_width(objects, noise)
 
 
-def usual_draws(noise: Noise | None, n_points: int) -> int:
+def usual_draws(noise: object, n_points: int) -> int:
     """Return by how many positions of an object of so many points the constants are found: fewer of many counts."""
     return DRAWS // 2 if isinstance(noise, LinkedNoise) and n_points >= _MANY_COUNTS else DRAWS
 

@@ -100,10 +100,10 @@ def make_plan(
     """
     chosen, total = rank, members.n_objects
     members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
-    known = no_more and least > 0 and chosen is None
-    found_rank, floor, evidence = choose_rank(members, scales, rng, once=known)
+    settled = no_more and least > 0 and chosen is None
+    found_rank, floor, evidence = choose_rank(members, scales, rng, once=settled)
     if chosen is None:
-        chosen = least if known else max(found_rank, least)
+        chosen = least if settled else max(found_rank, least)
     members = _some(members, _MEMBERS_TO_CHOOSE_WITH, rng)
     n = members.n_objects
     if n < 6:
