@@ -73,8 +73,7 @@ def make_plan(
     *,
     rank: int | None = None,
     shape: str = "auto",
-    least: int = 0,
-    no_more: bool = False,
+    between: tuple[int, float] = (0, np.inf),
 ) -> Plan:
     """Choose rank, smoothness and shape by the evidence of held-out members.
 
@@ -88,11 +87,8 @@ def make_plan(
         Chosen if not given.
     shape : str
         "auto", or the kind of `Shape` to use.
-    least : int
-        Factors that the members are known to need at least, where noise other than Gaussian hides some.
-    no_more : bool
-        Whether they need no more than `least`, if that is any: members that stand for counts were found with all of them, so
-        that held-out ones ask for more factors than new objects gain by.
+    between : (int, float)
+        Factors that the members are known to need at least and at most, where noise other than Gaussian hides some.
 
     Returns
     -------
@@ -100,10 +96,9 @@ def make_plan(
     """
     chosen, total = rank, members.n_objects
     members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
-    settled = no_more and least > 0 and chosen is None
-    found_rank, floor, evidence = choose_rank(members, scales, rng, once=settled)
-    if chosen is None:
-        chosen = least if settled else max(found_rank, least)
+    least, most = between
+    found_rank, floor, evidence = choose_rank(members, scales, rng, once=chosen is None and least == most)
+    chosen = int(np.clip(found_rank, least, most)) if chosen is None else chosen
     members = _some(members, _MEMBERS_TO_CHOOSE_WITH, rng)
     n = members.n_objects
     if n < 6:

@@ -169,9 +169,9 @@ class Population(LatentClass):
         if axes is not None:
             gaussian, scales = axes.turn(gaussian), axes.turn_scales(scales)
         counted = isinstance(noise, LinkedNoise)
-        plan = make_plan(
-            gaussian, scales, rng, rank=self.rank, shape=self.shape, least=least, no_more=counted
-        )
+        # Members that stand for counts were found with all of them: held out, they ask for more factors than new objects do.
+        most = least if counted and least > 0 else np.inf
+        plan = make_plan(gaussian, scales, rng, rank=self.rank, shape=self.shape, between=(least, most))
         learned = learn(gaussian, scales, plan, rng)
         factor, density = learned.factor, learned.density
         if not leave_out:

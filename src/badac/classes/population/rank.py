@@ -126,8 +126,11 @@ def folds(members: Measurements, rng: np.random.Generator) -> FloatArray:
     return np.asarray(rng.permutation(members.n_objects) % parts_of(members))
 
 
-def parts_of(members: Measurements) -> int:
-    """Return the number of parts that members (k, m) are held out in: three of many, of whom a third less teaches as much."""
+def parts_of(members: Measurements, *, few: bool = False) -> int:
+    """Return the number of parts that members (k, m) are held out in: three of many, of whom a third less teaches as much.
+
+    `few` says that they need not be many for their columns.
+    """
     n = members.n_objects
-    enough = n > _MANY or (n > _IN_FIVE and n >= _PER_COLUMN * members.n_points)
+    enough = n > _MANY or (n > _IN_FIVE and (few or n >= _PER_COLUMN * members.n_points))
     return _FEW_PARTS if enough else min(_PARTS, n)
