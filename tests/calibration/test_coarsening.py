@@ -61,6 +61,18 @@ def test_finds_the_exponent_of_evidence_that_is_not_sure_enough() -> None:
     assert told[3] == pytest.approx(np.ptp(evidence[0]), rel=0.1)
 
 
+def test_a_sharper_exponent_is_learned_as_it_is_used() -> None:
+    """What it is above 1 fades with noise, so it belongs to the middling noise; one exponent for all would be too small."""
+    evidence, label = two_classes(4000, seed=9)
+    noise = np.random.default_rng(1).uniform(-2.0, 2.0, 4000)
+    faded = 1.0 + 2.0 * np.exp(-1.5 * np.maximum(noise - np.median(noise), 0.0))
+    found = learn_coarsening(evidence / faded[:, None], label, EVEN, noise)
+    assert found.exponent == pytest.approx(3.0, abs=4 * found.uncertainty)
+    assert found.uncertainty < 0.2
+    sharpened = found.apply(evidence / faded[:, None], noise)
+    assert log_loss(sharpened, label) == pytest.approx(log_loss(evidence, label), abs=0.002)
+
+
 def test_priors_count() -> None:
     evidence, label = two_classes(3000, seed=11)
     rare = np.concatenate([np.flatnonzero(label == 0), np.flatnonzero(label == 1)[:100]])

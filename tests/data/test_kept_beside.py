@@ -15,8 +15,9 @@ from badac.classes.instances import fill_gaps, widen
 from badac.classes.moving import move_objects
 from badac.classes.parametric.parametric import with_scatter
 from badac.classes.population.gross_outliers import without
-from badac.comparison.common_cause import with_error_scale, with_offset
+from badac.comparison.common_cause import with_offset
 from badac.data import add_noise, align_at_peak, concatenate, fold
+from badac.data.error_scale import with_error_scale
 from badac.data.folding import binned
 from badac.data.magnitudes import as_fluxes, as_magnitudes
 from badac.data.units import in_units, within

@@ -31,7 +31,7 @@ since what a density is too smooth by drowns in the noise of a noisier object as
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +59,7 @@ _MOST, _FADES = 5.0, 1.5
 _SLOPE = (0.6, 0.2)
 _LEAST_NOISE = 1e-3
 _ROWS_PER_BLOCK = 2048
-# Shares of contaminated objects that are tried, and the nats that more than one of them must gain.
+# Shares of contaminated objects that are tried, and the nats that more than one of them, or a sharper posterior, must gain.
 _SHARES = (0.003, 0.01, 0.03, 0.1, 0.2)
 _WORTH = 3.0
 # Contaminated objects that are allowed for where none was seen: by `benchmarks/certainty.py`, on the paper's curves.
@@ -180,10 +180,9 @@ def learn_coarsening(
     if exponent == 1.0:
         # A contaminated object has the largest density in every class, so that k of them share what one adds.
         share = contaminated if contaminated > one else _UNSEEN * one / log_evidence.shape[1]
-        level = 0.0 if noise is None else float(np.median(noise[usable]))
-        return _sharpened(relative, prior, contaminated, level) or Coarsening(
-            1.0, estimate, uncertainty, gain=gain, contaminated=share
-        )
+        return _sharpened(
+            relative, prior, contaminated, None if noise is None else noise[usable]
+        ) or Coarsening(1.0, estimate, uncertainty, gain=gain, contaminated=share)
     if noise is None:
         return Coarsening(exponent, estimate, uncertainty, gain=gain, contaminated=contaminated)
     level = float(np.median(noise[usable]))
@@ -192,21 +191,32 @@ def learn_coarsening(
 
 
 def _sharpened(
-    relative: FloatArray, prior: FloatArray, contaminated: float, level: float
+    relative: FloatArray, prior: FloatArray, contaminated: float, noise: FloatArray | None
 ) -> Coarsening | None:
-    """The exponent above 1 with the least loss, None unless it is clearly above; at the noise level of the training objects."""
+    """The exponent above 1 with the least loss, None unless it is clearly above; at the noise level of the training objects.
 
-    def total(exponent: float) -> float:
-        return float(_losses(exponent * relative, prior, contaminated).sum())
+    What it is above 1 fades with the noise of each object here as it will for new ones: one exponent for all would be that of
+    middling noise, and too small for those whose noise is less.
+    """
+    level = 0.0 if noise is None else float(np.median(noise))
+    above = np.zeros(len(relative)) if noise is None else noise - level
 
-    found = minimize_scalar(total, bounds=(1.0, _MOST), method="bounded", options={"xatol": 1e-3})
+    def losses(exponent: float) -> FloatArray:
+        return _losses(_exponents(exponent, _FADES, above)[:, None] * relative, prior, contaminated)
+
+    found = minimize_scalar(
+        lambda exponent: float(losses(exponent).sum()),
+        bounds=(1.0, _MOST),
+        method="bounded",
+        options={"xatol": 1e-3},
+    )
     exponent = float(found.x)
-    uncertainty = _uncertainty(exponent, relative, prior, contaminated)
+    uncertainty = _sandwich(losses, exponent)
     if not exponent - _CLEARLY * uncertainty > 1.0:
         return None
-    gained = total(1.0) - float(found.fun)
-    # So many standard errors are worth half their square in nats; objects that are all sure already gain nothing.
-    if gained < 0.5 * _CLEARLY**2:
+    gained = float(losses(1.0).sum()) - float(found.fun)
+    # Objects that are all sure already gain nothing.
+    if gained < _WORTH:
         return None
     return Coarsening(exponent, exponent, uncertainty, _FADES, level, gained / len(relative), contaminated)
 
@@ -306,11 +316,14 @@ def _least_loss(relative: FloatArray, prior: FloatArray) -> tuple[float, float]:
 
 
 def _uncertainty(exponent: float, relative: FloatArray, prior: FloatArray, contaminated: float) -> float:
+    """Standard error of one exponent for all objects."""
+    return _sandwich(lambda each: _losses(each * relative, prior, contaminated), exponent)
+
+
+def _sandwich(losses: Callable[[float], FloatArray], exponent: float) -> float:
     """Standard error by the sandwich: the model is under suspicion, so its own curvature alone is not trusted."""
     step = 1e-3 * exponent
-    below, here, above = (
-        _losses(each * relative, prior, contaminated) for each in (exponent - step, exponent, exponent + step)
-    )
+    below, here, above = (losses(each) for each in (exponent - step, exponent, exponent + step))
     slope = (above - below) / (2.0 * step)
     curvature = float((above - 2.0 * here + below).sum()) / step**2
     return float(np.sqrt((slope**2).sum()) / curvature) if curvature > 0 else np.inf

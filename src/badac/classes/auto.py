@@ -55,8 +55,9 @@ _LEAST, _MOST = 30, 500
 _FOR_A_TEMPLATE = 1000
 # Members that are asked first, others that a template is learned from for them, and how sure they must be.
 _FIRST, _FOR_A_FIRST_TEMPLATE = 50, 500
-# Counts are compared with every curve without a compiled kernel: fewer of them are asked first.
-_FIRST_OF_COUNTS = 16
+# Counts are compared with every curve without a compiled kernel: fewer of them are asked first. One curve per member is off by
+# so much in counts of many points that these settle it.
+_FIRST_OF_COUNTS = 8
 _SETTLED = 4.0  # standard errors
 _OWN_COVARIANCES = 100
 # Members for each column that a mixture of full rank needs to be worth trying.

@@ -14,7 +14,7 @@ from scipy.stats import trim_mean
 from badac.calibration.pvalues import noise_level
 from badac.calibration.unusual_gaps import missing_share, without_columns
 from badac.comparison.common_cause import SURE, Change
-from badac.comparison.difference import MOST_STRANGE, ROUNDED, Difference
+from badac.comparison.difference import ERROR_BARS, MOST_STRANGE, ROUNDED, Difference
 from badac.comparison.turns import MOST, some_of
 from badac.data.measurements import Measurements
 from badac.judge import FittedModel, Judgement
@@ -73,7 +73,7 @@ def error_bars(change: Change) -> Iterator[Difference]:
         f"the error bars of the new objects are too {kind} beside the training's: their bulk is most probable with {scale:.2f} "
         f"times as large ones. Correct them, or take the factor from here: X_err={scale:.2f} * X_err."
     )
-    yield Difference("error bars", 1.0, scale, words, True)
+    yield Difference(ERROR_BARS, 1.0, scale, words, True)
 
 
 def values(judged: Judgement, known: Measurements, called: Sequence[str]) -> Iterator[Difference]:

@@ -5,7 +5,8 @@
     offset          values -> values + b
 
 The size of a change is that under which most objects are most probable: a median over objects, in which a few anomalies do not
-count. Whether it is the cause is for `badac.comparison` to say: it is, if nothing else differs once it is made.
+count. The size of error bars is that under which they are as probable as known objects, by a mean in which anomalies count
+little. Whether it is the cause is for `badac.comparison` to say: it is, if nothing else differs once it is made.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.comparison.left_out_objects import leave_out_some
+from badac.data.error_scale import with_error_scale
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian
 from badac.evidence import log_evidence
@@ -31,6 +33,8 @@ SURE = 4.0
 _LOG_FACTORS = np.linspace(-1.6, 1.6, 17)
 # Of the log of the factor: below, nothing would be said of it (`badac.comparison.checks`).
 _SUSPICIOUS = 0.1
+# Of known objects on either side, beyond which a new one is no more convincing than they are.
+_TAIL = 0.1
 # Offsets in units of the training's spread.
 _OFFSETS = np.linspace(-2.0, 2.0, 17)
 
@@ -52,13 +56,6 @@ class Change:
     size: float
     sure: float
     apply: Callable[[Measurements], Measurements]
-
-
-def with_error_scale(objects: Measurements, factor: float) -> Measurements:
-    """Return objects whose error bars are `factor` times as large."""
-    covariance = None if objects.covariance is None else factor**2 * objects.covariance
-    sigma = objects.sigma * factor
-    return objects._changed(sigma=sigma, covariance=covariance)
 
 
 def with_offset(objects: Measurements, offset: float) -> Measurements:
@@ -90,14 +87,45 @@ def _under_factors(model: FittedModel, objects: Measurements) -> FloatArray:
 
 
 def _error_factor(before: FloatArray, after: FloatArray) -> Change:
-    """The factor by which new objects' log evidences (n, g) need larger error bars than known objects'."""
-    best_old, best_new = _most_probable(before, _LOG_FACTORS), _most_probable(after, _LOG_FACTORS)
-    # Where the members' own spread hides the error bars, the training's say nothing of a factor.
-    if _sure(before, _LOG_FACTORS, best_old, 0.0) < SURE:
-        best_old = 0.0
-    factor = float(np.exp(best_new - best_old))
-    sure = _sure(after, _LOG_FACTORS, best_new, best_old)
+    """The factor by which new objects' log evidences (n, g) need larger error bars than known objects'.
+
+    A robust estimate of scale beside a sample that is right (Huber 1964): the slope of an object's log evidence by the log of
+    the factor, bounded by the tails that it has among known objects, so that anomalies count as one strange known object each,
+    is on average as large as theirs. So whatever is not the error bars (few columns, a class of the wrong shape) cancels.
+    """
+    own, new, middle = _slopes(before), _slopes(after), len(_LOG_FACTORS) // 2
+    own = own[:, middle - 1]
+    bounds = np.quantile(own, [_TAIL, 1.0 - _TAIL])
+    excess = np.clip(new, *bounds).mean(axis=0) - np.clip(own, *bounds).mean()
+    wanted = np.flatnonzero(excess > 0.0)
+    if not len(wanted):
+        return Change(1.0, 0.0, lambda objects: objects)
+    # From the largest on: objects of hopelessly small error bars are explained by the tails of a class, whatever the factor.
+    last, sizes = int(wanted[-1]), _LOG_FACTORS[1:-1]
+    log_factor = float(sizes[last])
+    if last + 1 < len(sizes):
+        step = excess[last] / (excess[last] - excess[last + 1])
+        log_factor += float(step * (sizes[last + 1] - sizes[last]))
+    factor = float(np.exp(log_factor))
+    sure = _surer_than_known(before, after, int(np.argmin(np.abs(_LOG_FACTORS - log_factor))))
     return Change(factor, sure, lambda objects: with_error_scale(objects, factor))
+
+
+def _slopes(curve: FloatArray) -> FloatArray:
+    """Slope (n, g - 2) of log evidences (n, g) by the log of the factor, at all factors but the first and the last."""
+    return np.asarray((curve[:, 2:] - curve[:, :-2]) / (_LOG_FACTORS[2] - _LOG_FACTORS[0]))
+
+
+def _surer_than_known(before: FloatArray, after: FloatArray, place: int) -> float:
+    """How many standard errors new objects gain more by a factor than known objects do, by their log evidences (n, g)."""
+    middle = len(_LOG_FACTORS) // 2
+    # What known objects lose by the factor, and what they would gain if theirs were wrong by it.
+    gain, lost = after[:, place] - after[:, middle], before[:, place] - before[:, middle]
+    mended = before[:, middle] - before[:, 2 * middle - place]
+    bounds = np.quantile(np.concatenate([lost, mended]), [_TAIL, 1.0 - _TAIL])
+    gain, lost = np.clip(gain, *bounds), np.clip(lost, *bounds)
+    error = float(np.sqrt(gain.var() / len(gain) + lost.var() / len(lost)))
+    return float((gain.mean() - lost.mean()) / max(error, 1e-12))
 
 
 def scale(model: FittedModel, new: Measurements) -> Change:

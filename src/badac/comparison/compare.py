@@ -40,15 +40,12 @@ def compare(judged: Judgement, rows: IntArray | None = None, names: Sequence[str
     model, objects = judged.model, judged.objects[chosen]
     pvalue = judged.pvalue[chosen]
     known_share = _known_share(pvalue)
-    kept = model.training if len(model.training) else model.some_known
-    known = model.in_units(model.training if kept is None else kept)
+    known = _known(model)
     if len(objects) < FEWEST or len(known) < FEWEST:
         return Comparison((), pvalue, None, known_share)
-    most = _MOST_WITH_OWN_POINTS if objects.own_points else _MOST
     called = [*names, *(f"column {number}" for number in range(len(names), known.n_points))]
-    some = objects[:most]
-    change = common_cause.error_bars(model, some_of(known, most), some)
-    found = [] if change is None else list(checks.error_bars(change))
+    some = objects[: _most(objects)]
+    change, found = _error_bars(model, known, some)
     error_scale = None if change is None else change.size if found else 1.0
 
     def after(one: Change) -> list[Difference]:
@@ -69,6 +66,37 @@ def compare(judged: Judgement, rows: IntArray | None = None, names: Sequence[str
         if one.column is not None and one.breaks_promise and all_is_well(after(_lacking(one.column))):
             return Comparison((one,), pvalue, 1.0, known_share)
     return Comparison((*found, *differences), pvalue, error_scale, known_share)
+
+
+def may_be_too_small(judged: Judgement) -> bool:
+    """Whether the bulk of new objects asks for larger error bars beside the training's; `compare` tells whether that is all.
+
+    The same objects are asked as by `compare`, and no p-values are needed. Counts have no error bars.
+    """
+    model, known = judged.model, _known(judged.model)
+    if judged.objects.counted or len(judged.objects) < FEWEST or len(known) < FEWEST:
+        return False
+    chosen = some_rows(len(judged.objects))[: _most(judged.objects)]
+    change, found = _error_bars(model, known, judged.objects[chosen])
+    return bool(found) and change is not None and change.size > 1.0
+
+
+def _known(model: FittedModel) -> Measurements:
+    """Training objects, in the units of the model."""
+    kept = model.training if len(model.training) else model.some_known
+    return model.in_units(model.training if kept is None else kept)
+
+
+def _most(objects: Measurements) -> int:
+    return _MOST_WITH_OWN_POINTS if objects.own_points else _MOST
+
+
+def _error_bars(
+    model: FittedModel, known: Measurements, some: Measurements
+) -> tuple[Change | None, list[Difference]]:
+    """Return the factor on the error bars of some new objects, and what is said of it: nothing, if it is none of note."""
+    change = common_cause.error_bars(model, some_of(known, _most(some)), some)
+    return change, [] if change is None else list(checks.error_bars(change))
 
 
 def _lacking(column: int) -> Change:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.comparison.difference import MOST_STRANGE, ROUNDED, Difference
+from badac.comparison.difference import ERROR_BARS, MOST_STRANGE, ROUNDED, Difference
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -61,6 +61,13 @@ class Comparison:
     def promise_holds(self) -> bool:
         """Whether a list of these objects can state its share of false alarms."""
         return not any(one.breaks_promise for one in self.differences)
+
+    @property
+    def widening(self) -> float:
+        """Factor by which the error bars of the new objects are too small, where nothing else breaks the promise; else 1."""
+        breaking = [one.what for one in self.differences if one.breaks_promise]
+        scale = 1.0 if self.error_scale is None else self.error_scale
+        return max(scale, 1.0) if breaking == [ERROR_BARS] else 1.0
 
     @property
     def why(self) -> str:

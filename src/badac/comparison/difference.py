@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_STRANGE, ROUNDED = "most objects strange", "rounding"
+ERROR_BARS, MOST_STRANGE, ROUNDED = "error bars", "most objects strange", "rounding"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from badac.comparison.turns import MOST, turn_of
 from badac.dask.reduction import Tally, tally, tree
 from badac.data.concatenation import concatenate
 from badac.data.measurements import Measurements
-from badac.judge import FittedModel, Judgement
+from badac.judge import FittedModel
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -114,7 +114,7 @@ def _turns(part: Measurements | None, start: list[int], number: int) -> Turns:
 def _compared(turns: Turns, model: FittedModel, names: tuple[str, ...]) -> Comparison:
     if turns.objects is None:
         return Comparison((), np.empty(0), None, 1.0)
-    return compare(Judgement(model, model.in_units(turns.objects)), np.arange(len(turns.turn)), names)
+    return compare(model.judge(turns.objects), np.arange(len(turns.turn)), names)
 
 
 def _smallest(parts: list[Any]) -> tuple[float, int]:

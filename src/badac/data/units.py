@@ -90,12 +90,16 @@ def _sizes(objects: Measurements) -> FloatArray:
 def _typical(numbers: FloatArray) -> FloatArray:
     """The median size of the numbers of each column (n, m) that are not 0, (m,); NaN if there is none."""
     size = np.abs(numbers)
-    if len(size) and np.min(size) > 0.0:
+    if not len(size):
+        return np.full(size.shape[1], np.nan)
+    if np.min(size) > 0.0:
         return np.asarray(np.median(size, axis=0))
-    told = size > 0.0
-    return np.array(
-        [np.median(size[told[:, j], j]) if told[:, j].any() else np.nan for j in range(size.shape[1])]
-    )
+    # By one sort of all columns, the numbers that are 0 last; `numpy.median` of one column after the other takes longer.
+    ordered, count = np.sort(np.where(size > 0.0, size, np.nan), axis=0), (size > 0.0).sum(axis=0)
+    column = np.arange(size.shape[1])
+    low, high = (ordered[np.maximum(place, 0), column] for place in ((count - 1) // 2, count // 2))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.where(count > 0, 0.5 * (low + high), np.nan))
 
 
 def _near(size: FloatArray) -> FloatArray:

@@ -1,9 +1,10 @@
-"""A fitted model for new, unlabelled objects: their class frequencies, and a stack that has been asked beyond its training.
+"""A fitted model for new, unlabelled objects: their error bars, their class frequencies, and a stack asked beyond its training.
 
+    error bars too small in the new objects alone       ->  widened in all that the model is asked about
     columns unlike any mixture of the training classes  ->  other weights of the stack  ->  frequencies by EM
 
-See `badac.calibration.stacking.beyond_training` for the first step and `badac.calibration.class_frequencies` for the last. No
-label of a new object is used.
+See `badac.comparison` for the first step, `badac.calibration.stacking.beyond_training` for the second and
+`badac.calibration.class_frequencies` for the last. No label of a new object is used.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from badac.calibration.class_frequencies import ClassFrequencies, unlike
 from badac.calibration.stacking.beyond_training import learn_beyond, likeness, shifted_columns
+from badac.comparison.compare import compare
 from badac.data.beside import ColumnsBeside
 from badac.data.measurements import Measurements
 from badac.judge import FittedModel, Judgement
@@ -38,6 +40,24 @@ def adapt_to(
         judged = replace(model, calibration=calibration).judge(objects, n_threads=n_threads)
         found = judged.frequencies()
     return judged.with_frequencies(found), found
+
+
+def with_wider_error_bars(model: FittedModel, objects: Measurements, *, n_threads: int = 1) -> FittedModel:
+    """Return the model that widens the error bars of new objects where those of these (n, m) are too small; else as it is.
+
+    By the rule of `compare`: their bulk is more probable with larger ones by four standard errors, training objects that
+    were left out are not, and with the factor nothing else differs that would break the promise of a list. Error bars that
+    are too large are left alone: an object that is judged too cautiously is not judged wrongly.
+
+    Parameters
+    ----------
+    model : FittedModel
+        Ready for p-values.
+    objects : Measurements
+        (n, m)
+    """
+    factor = compare(model.judge(objects, n_threads=n_threads)).widening
+    return model if factor == 1.0 else replace(model, error_scale=factor * model.error_scale)
 
 
 def beyond(model: FittedModel, judged: Judgement, found: ClassFrequencies) -> IntArray:

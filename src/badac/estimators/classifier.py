@@ -25,7 +25,7 @@ from badac.calibration.stacking.ensemble import Ensemble
 from badac.calibration.two_groups import TwoGroups
 from badac.classes import ClassModel, ClassReport, TrainingScales
 from badac.comparison import Comparison, ListWarning
-from badac.comparison.compare import compare
+from badac.comparison.compare import compare, may_be_too_small
 from badac.data.beside import ColumnsBeside
 from badac.data.concatenation import concatenate
 from badac.data.measurements import Measurements
@@ -33,7 +33,7 @@ from badac.data.reach import beyond, said_of_beyond, times_of
 from badac.data.rows import is_numbered
 from badac.data.units import in_units
 from badac.diagnostics import Diagnosis, diagnose
-from badac.estimators.adaptation import adapt_to, unsupported
+from badac.estimators.adaptation import adapt_to, unsupported, with_wider_error_bars
 from badac.estimators.batches import without_batches
 from badac.estimators.choices import choose_units, generator, is_left_open
 from badac.estimators.cross_fitting import leave_out
@@ -72,13 +72,14 @@ class TrainingSupportWarning(UserWarning):
 
 @registered(
     "estimator",
-    version=7,
+    version=8,
     holds={
         "classes_": "(k,)",
         "class_models_": "(k,)",
         "class_log_prior_": "(k,) may be -inf",
         "n_features_in_": "> 0",
         "units_": "any",
+        "error_scale_": "> 0",
         "priors": "any",
         "training_label_": "any",
         "record_": "any",
@@ -197,6 +198,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Made when first asked for, or when the model is saved: whoever only classifies pays nothing.
     left_out_: LeftOut | None = None
     two_groups_: TwoGroups | None = None  # of adapt(new, anomalies=True)
+    error_scale_: float = 1.0  # factor on the error bars of what is judged, of adapt(new)
     # Never stored.
     _explaining: Deviations | None = None
     _frequencies: ClassFrequencies | None = None
@@ -308,6 +310,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.fitted_with_errors_ = model.training.has_errors
         self.left_out_, self._explaining, self._frequencies = model.left_out, None, None
         self._compared, self.two_groups_ = model.compared, model.two_groups
+        self.error_scale_ = model.error_scale
         return self
 
     @property
@@ -331,6 +334,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             left_out=self.left_out_,
             compared=self._compared,
             two_groups=self.two_groups_,
+            error_scale=self.error_scale_,
         )
 
     @property
@@ -543,9 +547,11 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def adapt(self, X: Any, *, X_err: Any = None, exposure: Any = None, anomalies: bool = False) -> Self:
         """Return a fitted copy with the class frequencies of new, unlabelled objects, as their evidence has them.
 
-        Class models and anomaly stay as they are. Where curves have columns beside them (a redshift, the brightness) that are
-        distributed otherwise than in any mixture of the training classes, as by a training set of bright objects, the stack is
-        weighed by training objects that it was not taught anything like
+        Class models and anomaly stay as they are. Where the error bars of the new objects, and nothing else, are too small
+        beside the training's (`compare`), those of all objects that the copy is asked about count as so many times as large
+        (`error_scale_`), and a `TrainingSupportWarning` says it. Where curves have columns beside them (a redshift, the
+        brightness) that are distributed otherwise than in any mixture of the training classes, as by a training set of bright
+        objects, the stack is weighed by training objects that it was not taught anything like
         (`badac.calibration.stacking.beyond_training`). What training does not support (such columns, noise or a number of
         points outside of what it had) is said in a `TrainingSupportWarning`.
 
@@ -559,11 +565,22 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         objects = self._recognised(X, X_err, exposure)[0]
         check_coordinates(objects, self.training_, self.class_models_)
-        if anomalies:
+        threads = n_threads(self.n_jobs)
+        suspicious = may_be_too_small(self.fitted_.judge(objects, n_threads=threads))
+        if anomalies or suspicious:
             # Before the copy, so that both keep what was left out.
             self.prepare_pvalues()
         model, rng = self.fitted_, generator(self.random_state)
-        judged, found = adapt_to(model, objects, rng, n_threads=n_threads(self.n_jobs))
+        if suspicious:
+            model = with_wider_error_bars(model, objects, n_threads=threads)
+        if model.error_scale != self.error_scale_:
+            warnings.warn(
+                "the error bars of these objects are too small beside the training's: all that the adapted model is asked "
+                f"about is judged with {model.error_scale:.2f} times as large ones (error_scale_).",
+                TrainingSupportWarning,
+                stacklevel=2,
+            )
+        judged, found = adapt_to(model, objects, rng, n_threads=threads)
         said = unsupported(model, judged, found, self.beside_)
         if said:
             warnings.warn(

@@ -23,6 +23,10 @@ def describe(model: Any) -> str:
         "model": [type(one).__name__.lower() for one in model.class_models_],
     }
     lines = [text_table(classes, most=50), f"Noise: {_short(model.noise_)}."]
+    if model.error_scale_ != 1.0:
+        lines.append(
+            f"Error bars of new objects count as {model.error_scale_:.2f} times as large, by adapt(new)."
+        )
     if model.exposure_column_ is not None:
         lines.append(f"Exposure: the column {model.exposure_column_!r}.")
     lines += model.fitted_.calibration.lines(len(model.classes_))

@@ -18,6 +18,7 @@ from badac.calibration.pvalues import IntArray, LeftOut
 from badac.calibration.two_groups import TwoGroups
 from badac.calibration.unusual_gaps import Gap, UsualGaps
 from badac.classes import ClassModel, ClassReport
+from badac.data.error_scale import with_error_scale
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, within
 from badac.identity import identity
@@ -67,6 +68,8 @@ class FittedModel:
         Some training objects, in a model without its training objects that is sent around.
     two_groups : TwoGroups or None
         The probability of an anomaly by p-value, where it was learned from new objects.
+    error_scale : float
+        Factor on the error bars of new objects, where it was learned from new objects (`badac.estimators.adaptation`).
     """
 
     classes: npt.NDArray[Any]
@@ -85,12 +88,13 @@ class FittedModel:
     left_out: LeftOut | None = None
     compared: Measurements | None = None
     two_groups: TwoGroups | None = None
+    error_scale: float = 1.0
 
     # -- the walk ----------------------------------------------------------------------------------------------------
 
     def judge(self, objects: Measurements, *, n_threads: int = 1) -> Judgement:
         """Return the walk of some objects (n, m), in the units of the data; nothing is done before it is asked for."""
-        return Judgement(self, self.in_units(objects), n_threads)
+        return Judgement(self, self.in_units(with_error_scale(objects, self.error_scale)), n_threads)
 
     def verdicts(
         self, objects: Measurements, asked: Sequence[str] = STANDARD, *, n_threads: int = 1

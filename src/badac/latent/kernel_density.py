@@ -253,9 +253,8 @@ def best_weights(log_evidence: FloatArray, *, steps: int = 200, prior: float | N
     weights = np.full(width, 1.0 / width)
     relative = np.exp(log_evidence - log_evidence.max(axis=1, keepdims=True))
     for _ in range(steps):
-        share = relative * weights
-        share /= share.sum(axis=1, keepdims=True)
-        before, weights = weights, (share.sum(axis=0) + prior) / (n + width * prior)
+        share = weights * ((1.0 / (relative @ weights)) @ relative)
+        before, weights = weights, (share + prior) / (n + width * prior)
         if np.abs(weights - before).max() < _SETTLED:
             break
     return np.asarray(weights)

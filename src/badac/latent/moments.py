@@ -243,8 +243,11 @@ class Spectrum:
 
     @classmethod
     def of(cls, members: Measurements, scales: TrainingScales, max_rank: int) -> Spectrum:
+        """Return the factor models of up to `max_rank` factors, 1 at least; of none alone, if that is 0."""
         found = moments(members, scales)
         variance = found.variance
+        if max_rank == 0:
+            return cls(found, np.zeros((members.n_points, 1)), scales)
         psi = 0.2 * variance + 1e-9 * scales.scale**2
         m = members.n_points
         top = max(min(max_rank, m), 1)

@@ -123,6 +123,9 @@ class Poisson:
         observed = objects.observed
         e_objects = np.broadcast_to(of_objects, objects.shape)
         e_curves = np.broadcast_to(of_curves, curves.shape)
+        # Exposures that are the same at all points, as those of a cell or a frame are, share their logarithms.
+        alike = all(bool((each == each[:, :1]).all()) for each in (e_objects, e_curves))
+        shares = log_shares(e_objects[:, :1], e_curves[:, 0]) if alike and objects.n_points else None
         for point in range(objects.n_points):
             rows = np.flatnonzero(observed[:, point])
             if not rows.size:
@@ -132,7 +135,10 @@ class Poisson:
             if background[point] > 0:
                 out[rows] += background_log_match(d, e_d, c, e_c, float(background[point]))
             else:
-                out[rows] += poisson_log_match(d[:, None], e_d[:, None], c, e_c)
+                known = (
+                    log_shares(e_d[:, None], e_c) if shares is None else tuple(each[rows] for each in shares)
+                )
+                out[rows] += poisson_log_match(d[:, None], c, *known)
         return out
 
     def draw(self, truth: FloatArray, like: Measurements, rng: np.random.Generator) -> FloatArray:
@@ -192,15 +198,18 @@ class Poisson:
         )
 
 
-def poisson_log_match(d: FloatArray, e_d: FloatArray, c: FloatArray, e_c: FloatArray) -> FloatArray:
-    """Log probability of a count d in exposure e_d, given c counts in exposure e_c and a flat prior on the rate."""
+def log_shares(e_d: FloatArray, e_c: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log of the share of the curve's exposure e_c, and of the object's e_d, in both together."""
     total = e_c + e_d
+    return np.log(e_c / total), np.log(e_d / total)
+
+
+def poisson_log_match(
+    d: FloatArray, c: FloatArray, of_curve: FloatArray, of_object: FloatArray
+) -> FloatArray:
+    """Log probability of a count d, given c counts and a flat prior on the rate, by the `log_shares` of their exposures."""
     return np.asarray(
-        log_factorial(c + d)
-        - gammaln(c + 1.0)
-        - gammaln(d + 1.0)
-        + (c + 1.0) * np.log(e_c / total)
-        + d * np.log(e_d / total)
+        log_factorial(c + d) - gammaln(c + 1.0) - gammaln(d + 1.0) + (c + 1.0) * of_curve + d * of_object
     )
 
 

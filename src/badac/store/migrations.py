@@ -155,6 +155,7 @@ register_migration(
     Migration("BADACClassifier", 4, added={"phases_": None}),
     Migration("BADACClassifier", 5, added={"exposure_column_": None}),
     Migration("BADACClassifier", 6, added={"two_groups_": None}),
+    Migration("BADACClassifier", 7, added={"error_scale_": 1.0}),
     Migration("Bump", 0, dropped=("shapes", "places", "widths", "ground")),
     Migration("Coarsening", 0, renamed={"wild": "contaminated"}),
     Migration("Curves", 0, to="KernelDensity"),

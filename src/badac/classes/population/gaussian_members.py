@@ -24,7 +24,7 @@ import numpy as np
 
 from badac._kernels.eigen import eigh
 from badac.classes.model import FloatArray
-from badac.classes.population.rank import MAX_RANK, choose_rank
+from badac.classes.population.rank import MAX_RANK, PATIENCE, choose_rank
 from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor, expectation_maximisation
@@ -105,6 +105,8 @@ def choose_factors(
         ).gaussian_log_evidence()
         if is_better(evidence, best):
             chosen, best = rank, evidence
+        elif rank - chosen >= PATIENCE:
+            break
     generous = max(min(chosen + 2, factor.rank), 1)
     factor = Factor(factor.mean, factor.factors @ directions[:, :generous], factor.psi)
     return alternate(members, factor, noise, scales, 1), chosen
@@ -112,7 +114,7 @@ def choose_factors(
 
 def begin(members: Measurements, noise: Noise, scales: TrainingScales, rank: int) -> Factor:
     """Return a factor model of the given rank, from moments and a few rounds."""
-    factor = Spectrum.of(at_first(members, noise), scales, max(rank, 1)).factor(rank)
+    factor = Spectrum.of(at_first(members, noise), scales, rank).factor(rank)
     return alternate(members, factor, noise, scales, _ROUNDS)
 
 

@@ -73,7 +73,7 @@ def make_plan(
     *,
     rank: int | None = None,
     shape: str = "auto",
-    least: int = 0,
+    between: tuple[int, float] = (0, np.inf),
 ) -> Plan:
     """Choose rank, smoothness and shape by the evidence of held-out members.
 
@@ -87,8 +87,8 @@ def make_plan(
         Chosen if not given.
     shape : str
         "auto", or the kind of `Shape` to use.
-    least : int
-        Factors that the members are known to need at least, where noise other than Gaussian hides some.
+    between : (int, float)
+        Factors that the members are known to need at least and at most, where noise other than Gaussian hides some.
 
     Returns
     -------
@@ -96,8 +96,9 @@ def make_plan(
     """
     chosen, total = rank, members.n_objects
     members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
-    found_rank, floor, evidence = choose_rank(members, scales, rng)
-    chosen = max(found_rank, least) if chosen is None else chosen
+    least, most = between
+    found_rank, floor, evidence = choose_rank(members, scales, rng, once=chosen is None and least == most)
+    chosen = int(np.clip(found_rank, least, most)) if chosen is None else chosen
     members = _some(members, _MEMBERS_TO_CHOOSE_WITH, rng)
     n = members.n_objects
     if n < 6:

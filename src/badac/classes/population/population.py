@@ -168,7 +168,10 @@ class Population(LatentClass):
         axes = common_axes(gaussian, scales)
         if axes is not None:
             gaussian, scales = axes.turn(gaussian), axes.turn_scales(scales)
-        plan = make_plan(gaussian, scales, rng, rank=self.rank, shape=self.shape, least=least)
+        counted = isinstance(noise, LinkedNoise)
+        # Members that stand for counts were found with all of them: held out, they ask for more factors than new objects do.
+        most = least if counted and least > 0 else np.inf
+        plan = make_plan(gaussian, scales, rng, rank=self.rank, shape=self.shape, between=(least, most))
         learned = learn(gaussian, scales, plan, rng)
         factor, density = learned.factor, learned.density
         if not leave_out:
@@ -186,7 +189,7 @@ class Population(LatentClass):
             learned,
             rng,
             # A count pulls less than the Gaussian that stands for it: its leverage would be overestimated.
-            refit=isinstance(noise, LinkedNoise),
+            refit=counted,
             outliers=outliers,
             widest=None if outliers is None else widest,
         )

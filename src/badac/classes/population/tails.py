@@ -19,8 +19,7 @@ from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
-from badac.latent.gaussian_approximation import latent_likelihood
-from badac.latent.importance_correction import DRAWS
+from badac.latent.gaussian_approximation import latent_likelihood, usual_draws
 from badac.latent.kernel_density import best_weights
 from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import Noise
@@ -125,8 +124,9 @@ class Tails:
     ) -> FloatArray:
         """Return (n, t): log P(d | class) under each width alone."""
         out = np.empty((objects.n_objects, len(self.weights)))
+        most = usual_draws(noise, objects.n_points)
         for column, (extra, weight) in enumerate(zip(self.variances, self.weights, strict=True)):
-            draws = DRAWS if weight > _RARE else DRAWS // 2
+            draws = most if weight > _RARE else most // 2
             latent = latent_likelihood(
                 objects, factor.widened(extra), noise, density, draws=draws, n_threads=n_threads
             )
