@@ -6,7 +6,7 @@
     python -m benchmarks.spcc measure spectroscopic              the challenge's biased training set
     python -m benchmarks.spcc new II --draw 0                    a class that training does not have: is it found?
     python -m benchmarks.spcc injected --draw 0                  anomalies put into curves: are they found, and where?
-    python -m benchmarks.spcc sweep --draws 5 --minutes 9        all of these that have no result yet, the most telling first
+    python -m benchmarks.spcc sweep --draws 5 --minutes 9        all that has no result of this commit, the most telling first
     python -m benchmarks.spcc six-bands                          time to learn from 400 objects in six bands
     python -m benchmarks.spcc own-points                         time of the anomaly hypotheses where they alone are the score
     python -m benchmarks.spcc files --objects 100000             `badac rank` of a long Parquet file: time, and memory by size
@@ -466,50 +466,73 @@ def table_of_speed(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def keep(rows: list[dict[str, Any]]) -> None:
-    """Add results to the file; those of the same draw and model are replaced."""
+def keep(rows: list[dict[str, Any]], code: str = "") -> None:
+    """Add results of some code to the file; those of the same draw and model are replaced."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     RESULTS.parent.mkdir(exist_ok=True)
     keys = ("split", "draw", "redshift", "n_train", "model")
     new = {tuple(row[key] for key in keys) for row in rows}
     kept = [row for row in known if tuple(row[key] for key in keys) not in new]
-    RESULTS.write_text(json.dumps([*kept, *rows], indent=1) + "\n")
+    RESULTS.write_text(json.dumps([*kept, *({**row, "code": code} for row in rows)], indent=1) + "\n")
 
 
-def known(split: str, draw: int, redshift: bool, n_train: int | None = None) -> bool:
-    """Whether a run has a result of ours."""
+def commit() -> str:
+    """The code as it is."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=7", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def of_one_code(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows that may be averaged: of every split, size and model those by the code that measured it last."""
+
+    def what(row: dict[str, Any]) -> tuple[Any, ...]:
+        return row["split"], row["redshift"], row["n_train"], row["model"]
+
+    last = {what(row): row.get("code", "") for row in rows}
+    return [row for row in rows if row.get("code", "") == last[what(row)]]
+
+
+def known(code: str, split: str, draw: int, redshift: bool, n_train: int | None = None) -> bool:
+    """Whether a run has a result of ours by this code."""
     rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     return any(
         (row["split"], row["draw"], row["redshift"]) == (split, draw, redshift)
         and n_train in (None, row["n_train"])
-        and row["model"] == "badac"
+        and (row["model"], row.get("code")) == ("badac", code)
         for row in rows
     )
 
 
-def sweep(draws: int, minutes: float) -> None:
-    """Run what has no result yet, until the time is over; one draw of each first."""
-    end = time.monotonic() + 60.0 * minutes
+Run = tuple[tuple[Any, ...], Callable[[], list[dict[str, Any]]]]
+
+
+def runs(draws: int) -> list[Run]:
+    """What `sweep` measures, the most telling first: what is run, and how."""
+    found: list[Run] = []
     for draw in range(draws):
-        runs: list[tuple[tuple[Any, ...], Callable[[], list[dict[str, Any]]]]] = []
         for redshift in (False, True):
             for split in ("random", "spectroscopic"):
                 what = (split, draw, redshift)
-                runs.append(((*what, N_TRAIN), partial(measure, *what)))
-        if draw < 2:
-            for count in LEARNING:
-                runs.append(
-                    (("random", draw, False, count), partial(measure, "random", draw, False, count, "badac"))
-                )
-            runs += [
-                ((f"new {name}", draw, False), partial(new_class, name, draw)) for name in ("Ia", "Ibc", "II")
-            ]
-            runs.append((("injected flare", draw, False), partial(injected, draw)))
-        for what, run in runs:
-            if time.monotonic() > end:
-                return
-            if not known(*what):
-                keep(run())
+                found.append(((*what, N_TRAIN), partial(measure, *what)))
+    for draw in range(draws):
+        for count in LEARNING:
+            what_of = ("random", draw, False, count)
+            found.append((what_of, partial(measure, *what_of, "badac")))
+    for draw in range(draws):
+        for name in ("Ia", "Ibc", "II"):
+            found.append(((f"new {name}", draw, False), partial(new_class, name, draw)))
+        found.append((("injected flare", draw, False), partial(injected, draw)))
+    return found
+
+
+def sweep(draws: int, minutes: float) -> None:
+    """Run what has no result of this commit, until the time is over."""
+    end, code = time.monotonic() + 60.0 * minutes, commit()
+    for what, run in runs(draws):
+        if time.monotonic() > end:
+            return
+        if not known(code, *what):
+            keep(run(), code)
 
 
 def with_error(values: pd.Series) -> str:
@@ -543,15 +566,15 @@ def table(rows: list[dict[str, Any]]) -> str:
 def table_of_learning(rows: list[dict[str, Any]]) -> str:
     """Classes told by the number of training objects, the same test objects each time."""
     found = [row for row in rows if row["split"] == "random" and row["model"] == "badac"]
-    found = [row for row in found if row["draw"] == 0 and not row["redshift"]]
+    frame = pd.DataFrame([row for row in found if not row["redshift"]])
     lines = [
-        "| training objects, draw 0 | accuracy | log-loss | AUC of Ia | fit, CPU s |",
-        "|---|---|---|---|---|",
+        "| training objects | draws | accuracy | log-loss | AUC of Ia | fit, CPU s |",
+        "|---|---|---|---|---|---|",
     ]
-    for row in sorted(found, key=lambda row: row["n_train"]):
+    for count, own in frame.groupby("n_train", sort=True):
         lines.append(
-            f"| {row['n_train']:,} | {row['accuracy']:.3f} | {row['log_loss']:.3f} | {row['auc']:.3f} "
-            f"| {row['fit_seconds']:.1f} |"
+            f"| {count:,} | {len(own)} | {own.accuracy.mean():.3f} | {with_error(own.log_loss)} "
+            f"| {with_error(own.auc)} | {own.fit_seconds.mean():.1f} |"
         )
     return "\n".join(lines)
 
@@ -588,7 +611,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["all", "badac", "peers"], default="all")
     said = parser.parse_args()
     if said.what == "write":
-        rows = json.loads(RESULTS.read_text())
+        rows = of_one_code(json.loads(RESULTS.read_text()))
         write_into(
             DOCUMENT,
             {
@@ -600,21 +623,21 @@ def main() -> None:
             },
         )
     elif said.what == "speed":
-        keep(speed(said.draw, said.redshift))
+        keep(speed(said.draw, said.redshift), commit())
     elif said.what == "own-points":
-        keep(own_points(said.draw))
+        keep(own_points(said.draw), commit())
     elif said.what == "six-bands":
-        keep(six_bands(said.draw))
+        keep(six_bands(said.draw), commit())
     elif said.what == "files":
-        keep(files(said.objects, said.workers))
+        keep(files(said.objects, said.workers), commit())
     elif said.what == "sweep":
         sweep(said.draws, said.minutes)
     elif said.what == "new":
-        keep(new_class(said.which, said.draw))
+        keep(new_class(said.which, said.draw), commit())
     elif said.what == "injected":
-        keep(injected(said.draw))
+        keep(injected(said.draw), commit())
     else:
-        keep(measure(said.which, said.draw, said.redshift, said.n_train, said.only))
+        keep(measure(said.which, said.draw, said.redshift, said.n_train, said.only), commit())
 
 
 if __name__ == "__main__":
