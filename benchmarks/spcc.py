@@ -10,7 +10,7 @@
     python -m benchmarks.spcc six-bands                          time to learn from 400 objects in six bands
     python -m benchmarks.spcc own-points                         time of the anomaly hypotheses where they alone are the score
     python -m benchmarks.spcc files --objects 100000             `badac rank` of a long Parquet file: time, and memory by size
-    python -m benchmarks.spcc speed                              where the time of an object goes, beside its arithmetic
+    python -m benchmarks.spcc speed [--redshift] [--turns 3]     where the time of an object goes, beside its arithmetic
     python -m benchmarks.spcc write                              the tables of docs/light_curves.md, from all that was measured
 
 Peers see weighted means in ten bins of time around the brightest point in each band, their errors, the peak's flux and, where
@@ -257,29 +257,35 @@ def multiply_adds(model: BADACClassifier, objects: Measurements) -> dict[str, fl
     return found
 
 
-def speed(draw: int, redshift: bool = False) -> list[dict[str, Any]]:
-    """Microseconds of an object in each step, and what its sums over points would take at the rate of a matrix product."""
+def speed(draw: int, redshift: bool = False, turns: int = 3) -> list[dict[str, Any]]:
+    """Microseconds of an object in each step, and what its sums over points would take at the rate of a matrix product.
+
+    Each the best of so many turns, in every one of which the model is fitted and all steps are asked five times: what else the
+    machine does comes and goes in minutes.
+    """
     objects, label, _ = load(redshift)
     order = np.random.default_rng(1000 + draw).permutation(len(label))
     train, new = order[:N_TRAIN], objects[order[-N_TEST:]]
-    begin = time.process_time()
-    model = BADACClassifier(random_state=0).fit(objects[train], label[train])
-    row: dict[str, Any] = {
-        "split": "speed",
-        "draw": draw,
-        "redshift": redshift,
-        "n_train": N_TRAIN,
-        "model": "badac",
-    }
-    row["fit_seconds"] = time.process_time() - begin
+    about = {"split": "speed", "draw": draw, "redshift": redshift, "n_train": N_TRAIN, "model": "badac"}
     n, square = len(new), np.random.default_rng(0).random((600, 600))
-    rate = 600**3 / (per_object(lambda: square @ square, 1))
-    assert model.phases_ is not None
-    row["phases"] = per_object(lambda: model.phases_.apply(new), n)
-    row["evidence"] = per_object(lambda: model.log_evidence(new), n)
-    row["posterior"] = per_object(lambda: model.predict_proba(new), n)
-    row["rank"] = per_object(lambda: model.rank(new), n)
-    row["limit"] = {name: count / rate for name, count in multiply_adds(model, new).items()}
+    found: list[dict[str, float]] = []
+    for _ in range(turns):
+        begin = time.process_time()
+        model = BADACClassifier(random_state=0).fit(objects[train], label[train])
+        steps = {"fit_seconds": time.process_time() - begin}
+        steps["product"] = per_object(lambda: square @ square, 1)
+        phases = model.phases_
+        assert phases is not None
+        steps["phases"] = per_object(partial(phases.apply, new), n)
+        steps["evidence"] = per_object(partial(model.log_evidence, new), n)
+        steps["posterior"] = per_object(partial(model.predict_proba, new), n)
+        steps["rank"] = per_object(partial(model.rank, new), n)
+        found.append(steps)
+        print(steps, flush=True)
+    best = {name: min(each[name] for each in found) for name in found[0]}
+    rate = 600**3 / best.pop("product")
+    limit = {name: count / rate for name, count in multiply_adds(model, new).items()}
+    row = {**about, **best, "turns": turns, "rate": rate, "limit": limit}
     print(row, flush=True)
     return [row]
 
@@ -457,6 +463,11 @@ def table_of_speed(rows: list[dict[str, Any]]) -> str:
         )
         lines.append(f"| {title} | all of `rank` | {row['rank']:.0f} | |")
         lines.append(f"| {title} | `fit` of 1,103 objects, CPU s | {row['fit_seconds']:.1f} | |")
+        if "rate" in row:
+            said = (
+                f"matrix product, 10^9 multiplications and additions a second (best of {row['turns']} turns)"
+            )
+            lines.append(f"| {title} | {said} | {row['rate'] / 1e3:.1f} | |")
     for row in rows:
         if row["split"] == "own points":
             title = "four classes, three bands, 130 points, no stack"
@@ -608,6 +619,7 @@ def main() -> None:
     parser.add_argument("--objects", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--redshift", action="store_true")
+    parser.add_argument("--turns", type=int, default=3, help="of `speed`: the best of so many")
     parser.add_argument("--only", choices=["all", "badac", "peers"], default="all")
     said = parser.parse_args()
     if said.what == "write":
@@ -623,7 +635,7 @@ def main() -> None:
             },
         )
     elif said.what == "speed":
-        keep(speed(said.draw, said.redshift), commit())
+        keep(speed(said.draw, said.redshift, said.turns), commit())
     elif said.what == "own-points":
         keep(own_points(said.draw), commit())
     elif said.what == "six-bands":

@@ -338,8 +338,8 @@ def log_evidence_of_classes(
 ) -> FloatArray | None:
     """Return (n, k): the log evidence of objects under all classes, whose points are sorted by band once for all of them.
 
-    Twin: `IrregularPopulation.log_evidence`, class by class, the same to the last bit. It is asked where this returns None: where
-    a class is of another kind, or has a whole covariance, other bands or another width of the noise.
+    Twin: `IrregularPopulation.log_evidence`, class by class, the same to the last bit. It is asked where this returns None:
+    where a class is of another kind, or has a whole covariance, other bands or another width of the noise.
     """
     classes = [one for one in models if isinstance(one, IrregularPopulation)]
     if len(classes) < len(models) or not classes or objects.covariance is not None:
