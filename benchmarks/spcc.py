@@ -8,6 +8,7 @@
     python -m benchmarks.spcc injected --draw 0                  anomalies put into curves: are they found, and where?
     python -m benchmarks.spcc sweep --draws 5 --minutes 9        all that has no result of this commit, the most telling first
     python -m benchmarks.spcc six-bands                          time to learn from 400 objects in six bands
+    python -m benchmarks.spcc double-peaks --draws 5             lists of curves in six bands with a second peak
     python -m benchmarks.spcc own-points                         time of the anomaly hypotheses where they alone are the score
     python -m benchmarks.spcc files --objects 100000             `badac rank` of a long Parquet file: time, and memory by size
     python -m benchmarks.spcc speed [--redshift] [--turns 3]     where the time of an object goes, beside its arithmetic
@@ -353,6 +354,58 @@ def six_bands(draw: int, n: int = 400) -> list[dict[str, Any]]:
     return [row]
 
 
+def double_peaks(draw: int, n: int = 400, others: int = 300) -> list[dict[str, Any]]:
+    """Lists (a false share of .1) of curves in six bands, some with a second peak: how long, how right; ranks, p-values of those."""
+    rng = np.random.default_rng(1000 + draw)
+    points, kind = simulated(rng, rng.integers(60, 120, n), 6)
+    known = from_table(points)
+    model = BADACClassifier(random_state=0).fit(align_at_peak(known.objects), kind)
+    rows = []
+    for height in (0.4, 0.7):
+        for count in (5, 30):
+            points, _ = simulated(rng, rng.integers(60, 120, others + count), 6)
+            number, time_of = points.object_id.to_numpy(), points.mjd.to_numpy()
+            place, size = rng.uniform(190.0, 260.0, others + count), points.groupby("object_id").flux.max()
+            added = height * size.to_numpy()[number] * np.exp(-0.5 * ((time_of - place[number]) / 10.0) ** 2)
+            spoiled_points = points.assign(flux=points.flux + np.where(number < others, 0.0, added))
+            found = from_table(spoiled_points, bands=known.bands)
+            objects, strange = align_at_peak(found.objects), found.ids.astype(int) >= others
+            listed = np.asarray(model.rank(objects, fdr=0.1).objects, dtype=int)
+            place_of = 1 + np.flatnonzero(strange[np.argsort(-model.anomaly_score(objects), kind="stable")])
+            about = {"split": f"double peaks {height} {count}", "draw": draw, "redshift": False, "n_train": n}
+            rows.append(
+                {
+                    **about,
+                    "model": "badac",
+                    "listed": len(listed),
+                    "right": int(strange[listed].sum()),
+                    "middle_rank": float(np.median(place_of)),
+                    "pvalue": float(np.median(model.anomaly_pvalue(objects[strange]))),
+                }
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
+def table_of_double_peaks(rows: list[dict[str, Any]]) -> str:
+    """Lists by height and number of second peaks."""
+    frame = pd.DataFrame([row for row in rows if row["split"].startswith("double peaks")])
+    if not len(frame):
+        return "Not measured yet."
+    lines = [
+        "| height of the second peak | so many among 300 others | draws | objects listed | of these right | middle rank of the "
+        "strange | their middle p-value |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for split, own in frame.groupby("split", sort=True):
+        height, count = str(split).split()[2:]
+        lines.append(
+            f"| {height} of the first | {count} | {len(own)} | {', '.join(map(str, own.listed))} "
+            f"| {', '.join(map(str, own.right))} | {own.middle_rank.mean():.1f} | {own.pvalue.mean():.4f} |"
+        )
+    return "\n".join(lines)
+
+
 def files(n: int, workers: int, draw: int = 0) -> list[dict[str, Any]]:
     """CPU seconds and peak memory of `badac rank` on long Parquet files of n objects and of a tenth of them."""
     points, table = pd.read_parquet(DATA / "light_curves.parquet"), pd.read_parquet(DATA / "objects.parquet")
@@ -607,7 +660,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "what",
-        choices=["measure", "new", "injected", "six-bands", "own-points", "files", "speed", "sweep", "write"],
+        choices=[
+            "measure",
+            "new",
+            "injected",
+            "six-bands",
+            "double-peaks",
+            "own-points",
+            "files",
+            "speed",
+            "sweep",
+            "write",
+        ],
     )
     parser.add_argument(
         "which", nargs="?", default="random", help="random or spectroscopic; of `new`, the class"
@@ -632,12 +696,16 @@ def main() -> None:
                 "spcc anomalies": table_of_anomalies(rows),
                 "spcc speed": table_of_speed(rows),
                 "spcc files": table_of_files(rows),
+                "spcc double peaks": table_of_double_peaks(rows),
             },
         )
     elif said.what == "speed":
         keep(speed(said.draw, said.redshift, said.turns), commit())
     elif said.what == "own-points":
         keep(own_points(said.draw), commit())
+    elif said.what == "double-peaks":
+        for draw in range(said.draws):
+            keep(double_peaks(draw), commit())
     elif said.what == "six-bands":
         keep(six_bands(said.draw), commit())
     elif said.what == "files":
