@@ -355,7 +355,7 @@ def six_bands(draw: int, n: int = 400) -> list[dict[str, Any]]:
 
 
 def double_peaks(draw: int, n: int = 400, others: int = 300) -> list[dict[str, Any]]:
-    """Lists (a false share of .1) of curves in six bands, some with a second peak: how long, how right; ranks, p-values of those."""
+    """Lists (a false share of .1) of curves in six bands, some with a second peak: how long and how right; ranks, p-values."""
     rng = np.random.default_rng(1000 + draw)
     points, kind = simulated(rng, rng.integers(60, 120, n), 6)
     known = from_table(points)
@@ -381,6 +381,7 @@ def double_peaks(draw: int, n: int = 400, others: int = 300) -> list[dict[str, A
                     "right": int(strange[listed].sum()),
                     "middle_rank": float(np.median(place_of)),
                     "pvalue": float(np.median(model.anomaly_pvalue(objects[strange]))),
+                    "stack": model.fitted_.ranks_left_out,
                 }
             )
             print(rows[-1], flush=True)
@@ -394,14 +395,16 @@ def table_of_double_peaks(rows: list[dict[str, Any]]) -> str:
         return "Not measured yet."
     lines = [
         "| height of the second peak | so many among 300 others | draws | objects listed | of these right | middle rank of the "
-        "strange | their middle p-value |",
-        "|---|---|---|---|---|---|---|",
+        "strange | their middle p-value | draws with a stack |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for split, own in frame.groupby("split", sort=True):
         height, count = str(split).split()[2:]
+        own = own.sort_values("draw")
         lines.append(
             f"| {height} of the first | {count} | {len(own)} | {', '.join(map(str, own.listed))} "
-            f"| {', '.join(map(str, own.right))} | {own.middle_rank.mean():.1f} | {own.pvalue.mean():.4f} |"
+            f"| {', '.join(map(str, own.right))} | {', '.join(f'{rank:g}' for rank in own.middle_rank)} "
+            f"| {', '.join(f'{p:.2g}' for p in own.pvalue)} | {', '.join(map(str, own.draw[own.stack.astype(bool)]))} |"
         )
     return "\n".join(lines)
 
