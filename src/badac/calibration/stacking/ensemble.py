@@ -71,9 +71,9 @@ class Ensemble:
     def in_posterior(self) -> bool:
         """Whether probabilities follow the stack: if left-out objects gain more than a standard error.
 
-        Of objects with points of their own, if they do not lose more than that: a left-out object is asked of the few trees that
-        had not seen it, a new one of all, so that the gain is larger than left-out ones say (docs/light_curves.md). A stack that
-        has no say in what is strange was kept for the probabilities, by the rule of whoever learned it.
+        Of objects with points of their own, if they do not lose more than that: a left-out object is asked of the few trees
+        that had not seen it, a new one of all, so that the gain is larger than left-out ones say (docs/light_curves.md). A
+        stack that has no say in what is strange was kept for the probabilities, by the rule of whoever learned it.
         """
         least = self.standard_error if self.columns is None else -self.standard_error
         return not self.ranks or self.gain > least
