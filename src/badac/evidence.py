@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from badac.classes.irregular import log_evidence_of_classes
 from badac.classes.model import ClassModel
 from badac.data.measurements import Measurements
 
@@ -23,6 +24,9 @@ class GivesEvidence(Protocol):
 
 def log_evidence(models: Sequence[GivesEvidence], objects: Measurements, *, n_threads: int = 1) -> FloatArray:
     """Return (n, k): the log evidence of every object under every class model, class priors not included."""
+    found = log_evidence_of_classes(models, objects, n_threads=n_threads)
+    if found is not None:
+        return found
     out = np.empty((objects.n_objects, len(models)))
     for column, model in enumerate(models):
         out[:, column] = model.log_evidence(objects, n_threads=n_threads)

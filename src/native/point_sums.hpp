@@ -23,42 +23,67 @@ inline void zero(double* to, int64_t count) {
     for (int64_t i = 0; i < count; ++i) to[i] = 0.0;
 }
 
-// sum (R rows of `width`) += factors' rows from column c on, a multiple of the lanes; factors (count, kTile), rows (count, width).
-template <int R>
-BADAC_INLINE void add_tile(const double* factors, const double* rows, int64_t count, int width, int c, double* sum) {
-    for (; c + L < width; c += 2 * L) {
-        VecD left[R], right[R];
+// sum (R rows of `width`) += factors' rows in the V vectors from column c on; factors (count, kTile), rows (count, width).
+template <int R, int V>
+BADAC_INLINE void add_vectors(const double* factors, const double* rows, int64_t count, int width, int c, double* sum) {
+    VecD total[R][V];
+    BADAC_UNROLL
+    for (int i = 0; i < R; ++i) {
+        BADAC_UNROLL
+        for (int v = 0; v < V; ++v) total[i][v] = load<VecD>(sum + int64_t(i) * width + c + v * L);
+    }
+    for (int64_t k = 0; k < count; ++k) {
+        VecD x[V];
+        BADAC_UNROLL
+        for (int v = 0; v < V; ++v) x[v] = load<VecD>(rows + k * width + c + v * L);
         BADAC_UNROLL
         for (int i = 0; i < R; ++i) {
-            left[i] = load<VecD>(sum + int64_t(i) * width + c);
-            right[i] = load<VecD>(sum + int64_t(i) * width + c + L);
-        }
-        for (int64_t k = 0; k < count; ++k) {
-            const VecD x = load<VecD>(rows + k * width + c), y = load<VecD>(rows + k * width + c + L);
+            const VecD factor = broadcast<VecD>(factors[k * kTile + i]);
             BADAC_UNROLL
-            for (int i = 0; i < R; ++i) {
-                const VecD factor = broadcast<VecD>(factors[k * kTile + i]);
-                left[i] = fma(factor, x, left[i]);
-                right[i] = fma(factor, y, right[i]);
-            }
-        }
-        BADAC_UNROLL
-        for (int i = 0; i < R; ++i) {
-            store(sum + int64_t(i) * width + c, left[i]);
-            store(sum + int64_t(i) * width + c + L, right[i]);
+            for (int v = 0; v < V; ++v) total[i][v] = fma(factor, x[v], total[i][v]);
         }
     }
-    if (c == width) return;
-    VecD last[R];
     BADAC_UNROLL
-    for (int i = 0; i < R; ++i) last[i] = load<VecD>(sum + int64_t(i) * width + c);
-    for (int64_t k = 0; k < count; ++k) {
+    for (int i = 0; i < R; ++i) {
+        BADAC_UNROLL
+        for (int v = 0; v < V; ++v) store(sum + int64_t(i) * width + c + v * L, total[i][v]);
+    }
+}
+
+// The same in one vector, points two by two: a chain of multiply-adds takes four times as long as one that waits for nobody.
+template <int R>
+BADAC_INLINE void add_vector(const double* factors, const double* rows, int64_t count, int width, int c, double* sum) {
+    VecD even[R], odd[R];
+    BADAC_UNROLL
+    for (int i = 0; i < R; ++i) {
+        even[i] = load<VecD>(sum + int64_t(i) * width + c);
+        odd[i] = broadcast<VecD>(0.0);
+    }
+    int64_t k = 0;
+    for (; k + 1 < count; k += 2) {
+        const VecD x = load<VecD>(rows + k * width + c), y = load<VecD>(rows + (k + 1) * width + c);
+        BADAC_UNROLL
+        for (int i = 0; i < R; ++i) {
+            even[i] = fma(broadcast<VecD>(factors[k * kTile + i]), x, even[i]);
+            odd[i] = fma(broadcast<VecD>(factors[(k + 1) * kTile + i]), y, odd[i]);
+        }
+    }
+    if (k < count) {
         const VecD x = load<VecD>(rows + k * width + c);
         BADAC_UNROLL
-        for (int i = 0; i < R; ++i) last[i] = fma(broadcast<VecD>(factors[k * kTile + i]), x, last[i]);
+        for (int i = 0; i < R; ++i) even[i] = fma(broadcast<VecD>(factors[k * kTile + i]), x, even[i]);
     }
     BADAC_UNROLL
-    for (int i = 0; i < R; ++i) store(sum + int64_t(i) * width + c, last[i]);
+    for (int i = 0; i < R; ++i) store(sum + int64_t(i) * width + c, VecD(even[i] + odd[i]));
+}
+
+// The same from column c on, a multiple of the lanes, to the end: two vectors at a time, the last three together.
+template <int R>
+BADAC_INLINE void add_tile(const double* factors, const double* rows, int64_t count, int width, int c, double* sum) {
+    int left = (width - c) / L;
+    for (; left == 2 || left > 3; left -= 2, c += 2 * L) add_vectors<R, 2>(factors, rows, count, width, c, sum);
+    if (left == 3) add_vectors<R, 3>(factors, rows, count, width, c, sum);
+    if (left == 1) add_vector<R>(factors, rows, count, width, c, sum);
 }
 
 // The same for as many rows as there are, at most kTile.
@@ -75,9 +100,16 @@ inline void add_rows(const double* rows, const double* weights, int64_t count, i
     double factors[kChunk * kTile];
     for (int a = first / kTile * kTile; a < size; a += kTile) {
         const int n = size - a < kTile ? size - a : kTile;
-        // Of all rows of the tile, though there may be fewer: they are padded, and so many are one vector.
-        for (int64_t k = 0; k < count; ++k)
-            for (int i = 0; i < kTile; ++i) factors[k * kTile + i] = weights[k] * rows[k * width + a + i];
+        // Of all rows of the tile, though there may be fewer: they are padded.
+        for (int64_t k = 0; k < count; ++k) {
+            const double* from = rows + k * width + a;
+            if constexpr (L <= kTile) {
+                const VecD weight = broadcast<VecD>(weights[k]);
+                for (int i = 0; i < kTile; i += L) store(factors + k * kTile + i, VecD(weight * load<VecD>(from + i)));
+            } else {
+                for (int i = 0; i < kTile; ++i) factors[k * kTile + i] = weights[k] * from[i];
+            }
+        }
         add_tile_of(n, factors, rows, count, width, a / L * L, sum + int64_t(a) * width);
     }
 }

@@ -26,6 +26,8 @@ using FlagMatrix = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device
 constexpr double kSame = 1e-7;
 // Rows of a node for each class from which on the classes are counted one after the other, by cost.
 constexpr int64_t kFew = 8;
+// Rows that are walked down a tree side by side.
+constexpr int kWalkers = 8;
 
 // Splitmix64 (Steele, Lea & Flood 2014).
 class Chance {
@@ -266,6 +268,43 @@ nb::tuple one_after_the_other(std::vector<Tree>& trees, size_t n_classes) {
                           as_array(std::move(all.share), {leaves, n_classes}));
 }
 
+struct Nodes {
+    const int32_t* question;
+    const int32_t* way[2];  // no, yes
+    const double* threshold;
+    const bool* gap_is_yes;
+    const float* share;  // (leaves, k)
+    int64_t count, leaves, k;
+};
+
+// Walk `count` rows, at most kWalkers, down one tree, side by side: each step of a row waits for the one before, not for other rows. What
+// the leaves say is added to `out`; false if a node leads nowhere or back.
+bool walk(const Nodes& nodes, int64_t root, const int64_t* rows, int count, const float* seen, int64_t f, double* out) {
+    int64_t at[kWalkers];
+    for (int i = 0; i < count; ++i) at[i] = root;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int i = 0; i < count; ++i) {
+            const int64_t node = at[i], number = nodes.question[node];
+            if (number < 0) continue;
+            if (number >= f) return false;
+            const float value = seen[rows[i] * f + number];
+            const bool is_gap = value != value, is_yes = (double(value) <= nodes.threshold[node]) | (is_gap & nodes.gap_is_yes[node]);
+            const int64_t next = nodes.way[is_yes][node];
+            // Every node comes before those below it, so a walk ends.
+            if (next <= node || next >= nodes.count) return false;
+            at[i] = next;
+            moved = true;
+        }
+    }
+    for (int i = 0; i < count; ++i) {
+        const int64_t leaf = nodes.way[1][at[i]];
+        if (leaf < 0 || leaf >= nodes.leaves) return false;
+        for (int64_t c = 0; c < nodes.k; ++c) out[rows[i] * nodes.k + c] += double(nodes.share[leaf * nodes.k + c]);
+    }
+    return true;
+}
+
 }  // namespace
 
 void bind_trees(nb::module_& m) {
@@ -312,26 +351,19 @@ void bind_trees(nb::module_& m) {
             const bool all = asked.shape(0) == 0;
             require(all || (int64_t(asked.shape(0)) == n && int64_t(asked.shape(1)) == t), "asked does not fit seen and root");
             for (int64_t i = 0; i < t; ++i) require(root.data()[i] >= 0 && root.data()[i] < q, "root names no node");
+            const Nodes nodes{question.data(), {no.data(), yes.data()}, threshold.data(), gap_is_yes.data(), share.data(), q, leaves, k};
             std::atomic<bool> lost{false};
             over_objects(n, objects_per_block(40.0 * double(t)), n_threads, [&] {
                 return [&](int64_t first, int64_t last) {
                     std::fill(out.data() + first * k, out.data() + last * k, 0.0);
+                    int64_t waiting[kWalkers];
                     for (int64_t tree = 0; tree < t; ++tree) {
+                        int count = 0;
                         for (int64_t i = first; i < last; ++i) {
-                            if (!all && !asked.data()[i * t + tree]) continue;
-                            int64_t node = root.data()[tree], number;
-                            while ((number = question.data()[node]) >= 0) {
-                                if (number >= f) return lost.store(true);
-                                const float value = seen.data()[i * f + number];
-                                const bool is_yes = value != value ? gap_is_yes.data()[node] : double(value) <= threshold.data()[node];
-                                const int64_t next = is_yes ? yes.data()[node] : no.data()[node];
-                                // Every node comes before those below it, so a walk ends.
-                                if (next <= node || next >= q) return lost.store(true);
-                                node = next;
-                            }
-                            const int64_t leaf = yes.data()[node];
-                            if (leaf < 0 || leaf >= leaves) return lost.store(true);
-                            for (int64_t c = 0; c < k; ++c) out.data()[i * k + c] += double(share.data()[leaf * k + c]);
+                            if (all || asked.data()[i * t + tree]) waiting[count++] = i;
+                            if (count < kWalkers && i + 1 < last) continue;
+                            if (!walk(nodes, root.data()[tree], waiting, count, seen.data(), f, out.data())) return lost.store(true);
+                            count = 0;
                         }
                     }
                 };

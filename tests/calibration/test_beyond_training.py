@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,18 @@ def test_adapt_weighs_the_stack_beyond_its_training(tmp_path: Path) -> None:
     nothing = concatenate([new[:1], new[1:2]])
     nothing = nothing.replaced(np.full(nothing.shape, np.nan), np.full(nothing.shape, np.inf))
     assert np.isfinite(adapted.predict_proba(nothing)).all()
+
+
+def test_probabilities_at_own_points_follow_a_stack_that_does_not_lose() -> None:
+    training, label = chosen_by_brightness(np.random.default_rng(6))
+    found = BADACClassifier(random_state=0).fit(training, label).ensemble_
+    assert found is not None and found.columns is not None
+    ranked = replace(found, ranks=True, standard_error=0.01)
+    for gain, on_a_grid, at_points in ((0.02, True, True), (-0.005, False, True), (-0.02, False, False)):
+        told = replace(ranked, gain=gain)
+        assert told.in_posterior == at_points
+        # On a grid left-out objects have to gain.
+        assert replace(told, columns=None).in_posterior == on_a_grid
 
 
 def test_adapt_keeps_the_weights_where_columns_are_as_in_training() -> None:

@@ -11,10 +11,12 @@ from scipy.special import logsumexp
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes.gp import WIDTHS, GaussianProcess
-from badac.classes.irregular import IrregularPopulation
+from badac.classes.irregular import IrregularPopulation, log_evidence_of_classes
 from badac.data import concatenate
+from badac.evidence import log_evidence as evidence_of_all
 from badac.latent.fit_process import log_evidence
 from badac.latent.mixture import Mixture
+from badac.latent.points import OBJECTS_PER_BLOCK
 from badac.latent.process import scaled
 from badac.noise import Gaussian
 
@@ -122,3 +124,37 @@ def test_a_class_is_learned_again_from_other_members(rng: np.random.Generator) -
     without = moved.refit(wild[:40], Gaussian(), np.random.default_rng(1))
     assert without is not None and moved.process is not None and without.process is not None
     assert without.process.psi[0] < 0.01 * moved.process.psi[0]
+
+
+def in_bands(n: int, rng: np.random.Generator, n_bands: int = 3) -> Measurements:
+    """Bent curves with a band of every point, some points missing; of more objects than a block holds, if so asked."""
+    curves = bent(n, rng)
+    values = np.where(rng.random(curves.shape) < 0.2, np.nan, curves.values)
+    return Measurements(values, curves.sigma, at=curves.at, band=rng.integers(0, n_bands, curves.shape))
+
+
+def test_all_classes_at_once_are_the_classes_one_by_one(rng: np.random.Generator) -> None:
+    models = [
+        IrregularPopulation(rank=rank, n_knots=6).fit(in_bands(30, rng), Gaussian(), rng) for rank in (1, 2)
+    ]
+    new = in_bands(OBJECTS_PER_BLOCK + 40, rng)
+    found = log_evidence_of_classes(models, new)
+    assert found is not None
+    np.testing.assert_array_equal(found, np.column_stack([one.log_evidence(new) for one in models]))
+    np.testing.assert_array_equal(log_evidence_of_classes(models, new, n_threads=2), found)
+
+
+def test_classes_that_see_objects_otherwise_are_asked_one_by_one(rng: np.random.Generator) -> None:
+    members = in_bands(30, rng)
+    one, wider = (
+        IrregularPopulation(rank=1, n_knots=6).fit(members, noise, rng)
+        for noise in (Gaussian(), Gaussian(2.0))
+    )
+    process = GaussianProcess(rank=0).fit(members, Gaussian(), rng)
+    for models in ([one, wider], [one, process]):
+        assert log_evidence_of_classes(models, members) is None
+        asked = evidence_of_all(models, members)
+        np.testing.assert_array_equal(asked, np.column_stack([each.log_evidence(members) for each in models]))
+    # A band that no class knows is named, as it is by a class alone.
+    with pytest.raises(ValueError, match="`band` must be one that training objects had"):
+        log_evidence_of_classes([one, one], in_bands(5, rng, n_bands=9))

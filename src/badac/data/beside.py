@@ -123,9 +123,12 @@ class ColumnsBeside:
             for column, log, least in zip(chosen, self.logarithm, self.smallest, strict=True)
         ]
         factor = self.unit / self.scale
-        values = self.middle + factor * (np.column_stack([one.values for one in moved]) - self.centre)
-        sigma = factor * np.column_stack([one.sigma for one in moved])
-        n, count = values.shape
+        # What is new is checked; the points were.
+        beside = Measurements(
+            self.middle + factor * (np.column_stack([one.values for one in moved]) - self.centre),
+            factor * np.column_stack([one.sigma for one in moved]),
+        )
+        n, count = beside.shape
         at, band = objects.at, objects.band
         if objects.own_points:
             assert at is not None
@@ -139,10 +142,14 @@ class ColumnsBeside:
         else:
             at = None if at is None else np.append(at, _beyond(at, count))
             band = None if band is None else np.append(band, np.full(count, band.max(initial=0)))
-        has_errors = objects.has_errors or bool((sigma[np.isfinite(sigma)] > 0).any())
-        spread = np.hstack([objects.sigma, sigma])
-        return Measurements(
-            np.hstack([objects.values, values]), spread if has_errors else None, at=at, band=band
+        spread = beside.sigma
+        has_errors = objects.has_errors or bool((spread[np.isfinite(spread)] > 0).any())
+        return Measurements._trusted(
+            np.hstack([objects.values, beside.values]),
+            np.hstack([objects.sigma, spread]),
+            at=at,
+            has_errors=has_errors,
+            band=band,
         )
 
 

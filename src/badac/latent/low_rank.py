@@ -53,7 +53,7 @@ class LowRank:
         rows[~block.seen] = 0.0
         # The kernels would copy what is not contiguous each time.
         shapes, local = map(np.ascontiguousarray, np.split(rows[..., 1:], [curves.rank], axis=2))
-        band, alone = _with_the_band_before(block)
+        band, alone = block.with_the_band_before
         variance = block.variance.copy()
         variance[alone] += (local[alone] ** 2).sum(axis=1)
         local[alone] = 0.0
@@ -151,17 +151,6 @@ class LowRank:
     def take(self, rows: IntArray) -> LowRank:
         """Return some of the objects."""
         return replace(self, rows=self.rows[rows])
-
-
-def _with_the_band_before(block: Block) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Return bands (b, p), -1 in the padding, and which points, alone in their band, have that of the points before."""
-    band = np.where(block.seen, block.band, -1)
-    count = np.stack([(band == number).sum(axis=1) for number in range(int(band.max(initial=0)) + 1)], axis=1)
-    alone = block.seen & (np.take_along_axis(count, block.band, axis=1) == 1)
-    # Bands rise along an object.
-    before = np.maximum.accumulate(np.where(alone, -1, band), axis=1)
-    alone &= before >= 0
-    return np.where(alone, before, band), alone
 
 
 def log_gains(precision: FloatArray, shift: FloatArray, sizes: FloatArray) -> FloatArray:

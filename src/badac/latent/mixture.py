@@ -29,6 +29,7 @@ from badac._kernels import (
     latent_step,
 )
 from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, unpack
+from badac.cached import cached_property
 from badac.data.validation import IntArray
 from badac.latent.likelihood import LatentLikelihood, products
 from badac.registry import registered
@@ -83,6 +84,10 @@ class Mixture:
 
     def components(self) -> Components:
         """Return the components as the kernels take them."""
+        return self._components
+
+    @cached_property
+    def _components(self) -> Components:
         return Gaussians(self.weights, self.means, self.covariances).components()
 
     def log_match(self, latent: LatentLikelihood, *, n_threads: int = 1) -> FloatArray:

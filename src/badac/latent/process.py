@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac._kernels.latent import pack
+from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.basis import Basis, coordinates
@@ -116,6 +117,18 @@ class Block:
     def full(self) -> bool:
         """Whether there is no padding."""
         return bool(self.seen.all())
+
+    @cached_property
+    def with_the_band_before(self) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """Bands (b, p), -1 in the padding, and which points, alone in their band, have that of the points before."""
+        band = np.where(self.seen, self.band, -1)
+        numbers = range(int(band.max(initial=0)) + 1)
+        count = np.stack([(band == number).sum(axis=1) for number in numbers], axis=1)
+        alone = self.seen & (np.take_along_axis(count, self.band, axis=1) == 1)
+        # Bands rise along an object.
+        before = np.maximum.accumulate(np.where(alone, -1, band), axis=1)
+        alone &= before >= 0
+        return np.where(alone, before, band), alone
 
     def features(self, basis: Basis) -> FloatArray:
         """Return (b, p, size): the basis at the points, zeros in the padding."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dtrtrs
 
+from badac._kernels.points import Curves
 from badac.cached import cached_property
 from badac.data.validation import IntArray
 from badac.latent.band_factors import curves_of_bands
@@ -85,16 +86,23 @@ class ProcessSummary:
     def _low_rank(
         self, block: Block, rough: FloatArray, widths: tuple[float, ...], n_threads: int
     ) -> tuple[LowRank, ...]:
-        curve, basis = self.curve, self.process.basis
         same = not self.process.factors.shape[1]  # of all widths
         found, under = [], None
         for width in widths:
             if under is None or not same:
-                curves = curves_of_bands(basis, curve, self.at_width(width).factors)
+                curves = self._fixed_curves if same else self._curves(self.at_width(width).factors)
                 under = LowRank.under(block, curves, n_threads=n_threads)
             points = under._replace(variance=under.variance + width * rough)
             found.append(LowRank.of(points, n_threads=n_threads))
         return tuple(found)
+
+    @cached_property
+    def _fixed_curves(self) -> Curves:
+        """Mean and factors that do not widen."""
+        return self._curves(self.fixed)
+
+    def _curves(self, factors: FloatArray) -> Curves:
+        return curves_of_bands(self.process.basis, self.curve, factors)
 
 
 @dataclass(frozen=True, eq=False)

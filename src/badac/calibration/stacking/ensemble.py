@@ -8,7 +8,8 @@ trees (`badac.calibration.stacking.trees`) describe no class at all, only what t
 
     the class models, instances of two widths, pointwise, trees, and the gaps (where `badac.calibration.missingness` uses them)
 
-Probabilities follow the stack if, and only if, left-out objects gain by it; the score of an anomaly is a rank among the same
+Probabilities follow the stack if, and only if, left-out objects gain by it (of objects with points of their own, if they do not
+lose: `Ensemble.in_posterior`); the score of an anomaly is a rank among the same
 left-out objects (`badac.calibration.null_distribution`) wherever there is a stack. Of objects with points of their own trees
 see latent positions, and they and the class models are all there is (`badac.calibration.stacking.at_points`). ``log_evidence``
 stays what it is, log P(d | class) under the class models. `badac.calibration.stacking.learning` says when a stack is learned,
@@ -70,9 +71,12 @@ class Ensemble:
     def in_posterior(self) -> bool:
         """Whether probabilities follow the stack: if left-out objects gain more than a standard error.
 
-        A stack that has no say in what is strange was kept for the probabilities, by the rule of whoever learned it.
+        Of objects with points of their own, if they do not lose more than that: a left-out object is asked of the few trees
+        that had not seen it, a new one of all, so that the gain is larger than left-out ones say (docs/light_curves.md). A
+        stack that has no say in what is strange was kept for the probabilities, by the rule of whoever learned it.
         """
-        return not self.ranks or self.gain > self.standard_error
+        least = self.standard_error if self.columns is None else -self.standard_error
+        return not self.ranks or self.gain > least
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from badac.calibration.coarsening import FloatArray, IntArray
 from badac.calibration.stacking.weights import soften
 from badac.classes.irregular import IrregularPopulation
 from badac.data.measurements import Measurements
+from badac.latent.points import blocks_of, group_of_point, grouped, owner_of_group
 from badac.registry import registered
 from badac.training import TrainingScales, TrainingSet
 
@@ -78,8 +79,8 @@ def _columns(
     beside = [column_of(objects, band) for band in bands.tolist()]
     behind = soften(evidence, _SOFTNESS)
     assert population.process is not None, "fit first"
-    curves = [band for band in range(population.process.basis.n_bands) if band not in bands]
-    spread = _quantiles(objects, curves)
+    n_bands = population.process.basis.n_bands
+    spread = _quantiles(objects, [band for band in range(n_bands) if band not in bands], n_bands)
     values = np.column_stack([mean, *(value for value, _ in beside), behind, spread])
     exact = np.where(np.isnan(spread), np.inf, 0.0)
     return Measurements(
@@ -87,16 +88,21 @@ def _columns(
     )
 
 
-def _quantiles(objects: Measurements, bands: Sequence[int]) -> FloatArray:
-    """Return (n, 3 b): low, usual and high values in each band, by rank; NaN where an object has no point there."""
-    band = np.broadcast_to(0 if objects.band is None else objects.band, objects.shape)
-    found = [np.empty((len(objects), 0))]
-    for number in bands:
-        values = np.sort(np.where(objects.observed & (band == number), objects.values, np.nan), axis=1)
-        last = (~np.isnan(values)).sum(axis=1, keepdims=True) - 1
-        place = np.rint(np.maximum(last, 0) * np.array(_QUANTILES)).astype(np.int64)
-        found.append(np.take_along_axis(values, place, axis=1))
-    return np.column_stack(found)
+def _quantiles(objects: Measurements, bands: Sequence[int], n_bands: int) -> FloatArray:
+    """Return (n, 3 b): low, usual and high values in some of the bands, by rank; NaN where an object has no point there."""
+    found = np.full((len(objects), n_bands, len(_QUANTILES)), np.nan)
+    for block in blocks_of(objects):
+        # Ranks are of values alone.
+        points = grouped(objects[block]._changed(covariance=None), n_bands)
+        count = np.diff(points.first)
+        # A row for each band of each object, as long as the longest of them.
+        values = np.full((len(count), int(count.max(initial=0))), np.inf)
+        row = group_of_point(points)
+        values[row, np.arange(len(row)) - points.first[row]] = points.values
+        values.sort(axis=1)
+        place = np.rint((count[:, None] - 1) * np.array(_QUANTILES)).astype(np.int64)
+        found[block][owner_of_group(points), points.band] = np.take_along_axis(values, place, axis=1)
+    return found[:, list(bands)].reshape(len(objects), -1)
 
 
 def column_of(objects: Measurements, band: int) -> tuple[FloatArray, FloatArray]:
