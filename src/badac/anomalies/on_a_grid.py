@@ -160,7 +160,9 @@ class OnGrid:
         where = self.scales.where
         shapes = added.at(np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where)
         seen = np.abs(shapes).max(axis=0) > _LEAST_SEEN
-        return shapes[:, seen], seen
+        found = np.ascontiguousarray(shapes[:, seen])
+        found.flags.writeable = False  # as for all blocks
+        return found, seen
 
     def process_on_class(self, added: ProcessOnClass) -> Weigh:
         if not added.curves:
@@ -188,6 +190,7 @@ class OnGrid:
     def reasons(self, objects: Measurements, *, n_threads: int = 1) -> Reasons:
         out = Reasons.blank(*objects.shape)
         each_point, windows = np.eye(objects.n_points), Windows.of(self)
+        each_point.flags.writeable = False
 
         def find(part: tuple[slice, Measurements], n_threads: int) -> None:
             rows_of_block, block = part
