@@ -165,3 +165,32 @@ def test_counts_are_expected_as_counts() -> None:
     # some percent where the object's own counts pull the expectation.
     assert np.mean(found.expected / rate[:40]) == pytest.approx(1.0, abs=0.06)
     assert (found.expected_sigma > 0).all()
+
+
+def test_blocks_and_threads_change_nothing(model: BADACClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does the company of other objects: what is most alike is the best match, however it is looked for."""
+    rng = np.random.default_rng(8)
+    values, _ = curves(300, rng)
+    values[::5] += 2.0 * (rng.random((len(values[::5]), 1)) < 0.5)
+    values[3, :4] = np.nan
+    objects = Measurements(values, 0.1, at=model.training_.at)
+    whole = model.explain(objects)
+    monkeypatch.setattr("badac.anomalies.on_a_grid._OBJECTS_PER_BLOCK", 7)
+    blocks = [model.explain(objects), model.set_params(n_jobs=2).explain(objects)]
+    model.set_params(n_jobs=None)
+    alone = [model.explain(objects[row]) for row in range(0, 300, 29)]
+    names = ("pull", "window", "window_log_bayes_factor", "expected", "expected_sigma", "member", "label")
+    for name in names:
+        one, two = (getattr(each, name) for each in blocks)
+        np.testing.assert_array_equal(one, two, err_msg=name)
+        found = np.concatenate([getattr(each, name) for each in alone])
+        expected = getattr(whole, name)
+        # Matrix products round by the number of rows.
+        np.testing.assert_allclose(one, expected, rtol=1e-9, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(found, expected[::29], rtol=1e-9, atol=1e-9, err_msg=name)
+    for row in range(0, 300, 29):
+        own = np.flatnonzero(model.training_label_ == whole.label[row])
+        members = model.training_[own]
+        variance = 0.1**2 + members.sigma**2
+        match = -0.5 * np.nansum((values[row] - members.values) ** 2 / variance + np.log(variance), axis=1)
+        assert whole.member[row] == own[match.argmax()]

@@ -20,6 +20,7 @@ from typing import TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from badac._kernels.kept_memory import keep_freed_memory
 from badac._kernels.spare_threads import SideBySide, at_least_spare, sparing
 
 _FEW_POINTS = 256  # as in `badac.latent.moments`: beyond, matrices of points by points are worth threads
@@ -181,6 +182,7 @@ def lending(n_threads: int, n_points: int) -> Iterator[None]:
     BLAS takes one unless there are hundreds of points: the products of learning are small, and with two threads of its own a
     fit of 6,000 curves of 100 points took twice the time of the processor.
     """
+    keep_freed_memory()
     with sparing(n_threads), one_thread_in_blas() if n_points <= _FEW_POINTS else nullcontext():
         yield
 
@@ -203,6 +205,7 @@ def over_blocks(work: Callable[[Part, int], None], blocks: Iterable[Part], n_thr
     n_threads : int
         A single block gets all of them for its kernels, which take those to spare where they have enough to do.
     """
+    keep_freed_memory()
     rest = iter(blocks)
     few = list(islice(rest, 2))
     own, side_by_side = (n_threads, 1) if len(few) < 2 else (1, at_least_spare(n_threads))

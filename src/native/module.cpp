@@ -22,6 +22,8 @@ using namespace badac;
 
 namespace {
 
+using Found = nb::ndarray<int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 PairArrays with_extra(PairArrays in, const Vector& extra) {
     require(int64_t(extra.shape(0)) == in.m, "extra_variance does not fit d");
     in.extra = extra.data();
@@ -54,7 +56,7 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 14;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 15;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_hypothesis(m);
     bind_improve(m);
     bind_latent(m);
@@ -91,6 +93,22 @@ NB_MODULE(_core, m) {
         },
         written("out"), "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "extra_variance"_a, "log_weights"_a.none(), "skip"_a.none(), "n_threads"_a,
         "screen"_a, "objects_per_block"_a, "curves_per_block"_a, "level"_a);
+
+    m.def(
+        "pair_best",
+        [](const Found& out, const Matrix& d, const Matrix& d_sigma, const Matrix& y, const Matrix& y_sigma, const Vector& extra,
+           const nb::object& log_weights, const nb::object& skip, int n_threads, const std::string& level) {
+            PairArrays in = with_extra(pair_arrays(d, d_sigma, y, y_sigma), extra);
+            require(out.size() == size_t(in.n), "out does not fit d");
+            require_threads(n_threads);
+            const Choice choice(in, log_weights, skip);
+            const PairKernels& kernels = choose_pair_kernels(level);
+            PairOptions options;
+            options.n_threads = n_threads, options.interrupted = interrupted;
+            return run([&] { return pair_best(in, kernels, options, out.data()); });
+        },
+        written("out"), "d"_a, "d_sigma"_a, "y"_a, "y_sigma"_a, "extra_variance"_a, "log_weights"_a.none(), "skip"_a.none(), "n_threads"_a,
+        "level"_a);
 
     m.def(
         "pair_log_match",

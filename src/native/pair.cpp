@@ -26,6 +26,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kWorstFloatError = 2.0;
 constexpr int kCuts = 6;
 constexpr double kTooManySurvivors = 0.35;
+constexpr double kTie = 1e-3, kRounding = 1e-13;  // nats beyond what float may be off; of scores in double that are taken for equal
 constexpr int kNearest = 3;  // tiles of curves that an object meets first: two to four cost the same
 constexpr int64_t kObjectsToSortFor = 4 * kWidestTile;
 
@@ -80,7 +81,7 @@ class Worker {
            CurveStore& store)
         : in_(arrays), units_(units), kernels_(kernels), order_(plan.order), bounds_(plan.bounds.get()), store_(store), block_(store.per_block()),
           shared_(arrays.y_sigma_shared ? 1 : 0), log_k_(std::log(double(arrays.k))), objects_(arrays, units, plan.objects, options.screen),
-          double_(block_), float_(block_), tiles_(int(block_ / kernels.tile_float)), open_(size_t(kPacksAtOnce * tiles_)),
+          only_best_(options.only_best), double_(block_), float_(block_), tiles_(int(block_ / kernels.tile_float)), open_(size_t(kPacksAtOnce * tiles_)),
           tile_log_v_(open_.size() * kMaxPack), bound_(size_t(2 * (tiles_ + kWidestTile))), place_(size_t(block_ + kWidestTile)),
           row_num_(place_.size()), row_den_(place_.size(), 1.0) {}
 
@@ -129,6 +130,7 @@ class Worker {
             }
     }
 
+    // Sums of all matches, or (`only_best`) the best one of them.
     void add_to_evidence(Span<Pack> packs, PairReport& report) {
         for (Pack& pack : packs) {
             const int64_t pairs = pack.n_objects * count_;
@@ -148,6 +150,10 @@ class Worker {
             out[e.object] = e.reference == -kInfinity ? -kInfinity
                                                       : e.reference + std::log(e.sum + e.mass) + e.constant -
                                                             (in_.log_weights ? 0.0 : log_k_);
+    }
+
+    void finish(int64_t* out) const {
+        for (const Evidence& e : objects_.evidence) out[e.object] = e.best_curve;
     }
 
     void copy_matches(Span<Pack> packs, double* out) {
@@ -314,10 +320,11 @@ class Worker {
     double limit(const Evidence& e, double reference, double depth, double log_v_floor) const {
         return e.reference == -kInfinity ? kInfinity : 2.0 * (depth - reference + units_.max_log_weight) - log_v_floor;
     }
-    // Pairs whose chi^2 + sum log v, in float units, is above this count for nothing: a tenth of the tolerance if all curves were there.
+    // Pairs whose chi^2 + sum log v, in float units, is above this count for nothing: a tenth of the tolerance if all curves were there,
+    // or worse than the best one by more than both may be off.
     float chi2_and_log_v_limit(const Evidence& e) const {
         const double error = e.reference == e.screening.reference ? e.screening.error : kWorstFloatError;
-        const double depth = std::min(80.0, log_k_ - std::log(0.1 * tolerance(e, log_k_, !in_.log_weights))) + 2.0 * error;
+        const double depth = only_best_ ? kTie + 2.0 * error : std::min(80.0, log_k_ - std::log(0.1 * tolerance(e, log_k_, !in_.log_weights))) + 2.0 * error;
         return float(limit(e, e.reference - e.float_shift, depth, 0.0));
     }
     float float_limit(const Pack& pack, int which) const {
@@ -368,7 +375,7 @@ class Worker {
     }
 
     // How far below the reference scores are computed in double; see `Evidence::shallow`.
-    double cut_depth(const Evidence& e) const { return e.screening.safe_depth - log_k_ * e.shallow / kCuts; }
+    double cut_depth(const Evidence& e) const { return only_best_ ? kTie + 2.0 * e.screening.error : e.screening.safe_depth - log_k_ * e.shallow / kCuts; }
 
     // Both return how many curves of this block count, about: those that screening has to compute in double.
     int add_exact(const Pack& pack, int which) {
@@ -379,7 +386,8 @@ class Worker {
         if (found == 0) return 0;
         raise_reference(e, best);
         if (e.reference == -kInfinity) return 0;
-        e.sum += kernels_.exp_sum(double_.score.data(), found, e.reference);
+        if (only_best_) keep_best(e, place_.data(), found);
+        else e.sum += kernels_.exp_sum(double_.score.data(), found, e.reference);
         if (!pack.can_screen) return found;
         const double cut = e.reference - cut_depth(e);
         return int(std::count_if(double_.score.begin(), double_.score.begin() + found, [cut](double score) { return score > cut; }));
@@ -410,7 +418,7 @@ class Worker {
                 found = kernels_.split(float_.score.data(), place_.data(), scored, reference, float(reference - cut_depth(e)),
                                        survivors_.data(), &mass);
                 // At the safe depth a block stays within its share, whatever the mass.
-                if (mass <= allowed || e.shallow == 0) break;
+                if (only_best_ || mass <= allowed || e.shallow == 0) break;
             }
             e.mass += mass;
         }
@@ -429,8 +437,22 @@ class Worker {
                                         &exact_best);
         add_weights(double_.score.data(), survivors_.data(), end, exact_best);
         if (hopeless) raise_reference(e, exact_best);
-        if (e.reference > -kInfinity) e.sum += kernels_.exp_sum(double_.score.data(), end, e.reference);
+        if (e.reference > -kInfinity) {
+            if (only_best_) keep_best(e, survivors_.data(), end);
+            else e.sum += kernels_.exp_sum(double_.score.data(), end, e.reference);
+        }
         return found;
+    }
+    // The best of the scores in double that are at hand; the first one of those that agree to rounding.
+    void keep_best(Evidence& e, const int32_t* place, int n) const {
+        for (int i = 0; i < n; ++i) {
+            const double score = double_.score[size_t(i)], tie = e.best == -kInfinity ? 0.0 : kRounding * std::max(1.0, std::fabs(e.best));
+            if (!(score >= e.best - tie) || score == -kInfinity || place[i] >= count_) continue;
+            const int64_t curve = order_.curve(first_ + place[i]);
+            if (score <= e.best + tie && curve > e.best_curve) continue;
+            e.best = std::max(e.best, score);
+            e.best_curve = curve;
+        }
     }
 
     const PairArrays& in_;
@@ -444,6 +466,7 @@ class Worker {
     double log_k_;
     Attention attention_;
     PackedObjects objects_;
+    bool only_best_;  // the best curve is looked for, not the sum over all
     PackedCurves* curves_ = nullptr;
     std::unique_ptr<PackedCurves> scratch_;
     Scores<double> double_;
@@ -518,6 +541,13 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
 }  // namespace
 
 PairReport pair_logsumexp(const PairArrays& in, const PairKernels& kernels, const PairOptions& options, double* out) {
+    return walk(
+        in, kernels, options, false, [](Worker& worker, Span<Pack> packs, PairReport& report) { worker.add_to_evidence(packs, report); },
+        [out](Worker& worker) { worker.finish(out); });
+}
+
+PairReport pair_best(const PairArrays& in, const PairKernels& kernels, PairOptions options, int64_t* out) {
+    options.only_best = true;
     return walk(
         in, kernels, options, false, [](Worker& worker, Span<Pack> packs, PairReport& report) { worker.add_to_evidence(packs, report); },
         [out](Worker& worker) { worker.finish(out); });

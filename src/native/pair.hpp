@@ -1,5 +1,5 @@
-// All pairs of objects and curves: log matches, or their log-sum over the curves (paper eq. 7).
-// The twins are pair_log_match and pair_logsumexp in badac/_kernels/pairs.py; how it is done is in README.md.
+// All pairs of objects and curves: log matches, their log-sum over the curves (paper eq. 7), or the best one.
+// The twins are pair_log_match, pair_logsumexp and pair_best in badac/_kernels/pairs.py; how it is done is in README.md.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -24,6 +24,7 @@ struct PairArrays {
 struct PairOptions {
     int n_threads = 1;
     bool screen = true;            // float first, double where it matters
+    bool only_best = false;        // the best curve is looked for, not the sum over all
     int64_t objects_per_block = 0;  // 0: chosen from the sizes
     int64_t curves_per_block = 0;
     std::function<bool()> interrupted;
@@ -40,6 +41,7 @@ struct ZeroVariance {
 };
 
 PairReport pair_logsumexp(const PairArrays&, const PairKernels&, const PairOptions&, double* out);  // (n)
+PairReport pair_best(const PairArrays&, const PairKernels&, PairOptions, int64_t* out);             // (n) curves
 PairReport pair_log_match(const PairArrays&, const PairKernels&, const PairOptions&, double* out);  // (n, k)
 
 }  // namespace badac

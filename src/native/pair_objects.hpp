@@ -24,6 +24,8 @@ struct Evidence {
     double constant = 0.0;     // what the scores leave out
     double float_shift = 0.0;  // score in double units = score in float units + this
     double reference = 0.0, sum = 0.0, mass = 0.0;
+    double best = -INFINITY;  // of the scores in double, where the best curve is looked for
+    int64_t best_curve = 0;
     Screening screening{-INFINITY, 0.0, 0.0, 0.0};
     int shallow = 5;  // how many sixths of log k the cut lies above the safe depth
     double value_error = 0.0, worst_value_error = 0.0;  // sum and largest of (rounding of r_j in float)^2 / v_j

@@ -459,6 +459,7 @@ _TREES = [(1, 1, 1, 1), (7, 2, 2, 3), (40, 5, 3, 4), (33, 9, 12, 2)]
 
 TABLE: dict[str, Row] = {
     "pair_log_match": Row(_all_matter, _PAIRS, (1500, 900, 30), (3000, 20_000, 100), 1e-11, 1e-11),
+    "pair_best": Row(_of_pairs, _PAIRS, (1500, 900, 30), (20_000, 20_001, 100), 0.0, 0.0),
     "pair_logsumexp": Row(_of_pairs, _PAIRS, (1500, 900, 30), (20_000, 20_001, 100), 2e-9, 1e-11),
     "mixture_logsumexp": Row(_mixture, _PAIRS, (300, 901, 30), (2000, 4000, 100), 1e-9, 1e-5),
     "latent_log_match": Row(_latent, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),

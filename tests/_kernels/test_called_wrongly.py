@@ -20,7 +20,9 @@ Call = Callable[..., None]
 def pairs(name: str, n: int = 3, k: int = 4, m: int = 2, **changed: Any) -> None:
     rng = np.random.default_rng(0)
     given: dict[str, Any] = {
-        "out": np.empty((n, k) if name == "pair_log_match" else n),
+        "out": np.empty(
+            (n, k) if name == "pair_log_match" else n, np.int64 if name == "pair_best" else float
+        ),
         "d": rng.standard_normal((n, m)),
         "d_sigma": np.ones((n, m)),
         "y": rng.standard_normal((k, m)),
@@ -278,7 +280,10 @@ def stacked_losses(**changed: Any) -> None:
 
 
 CALLS: dict[str, Call] = {
-    **{n: lambda n=n, **c: pairs(n, **c) for n in ("pair_log_match", "pair_logsumexp", "mixture_logsumexp")},
+    **{
+        n: lambda n=n, **c: pairs(n, **c)
+        for n in ("pair_log_match", "pair_logsumexp", "pair_best", "mixture_logsumexp")
+    },
     **{
         n: lambda n=n, **c: latent(n, **({"k": 1} if n == "latent_posterior" else {}), **c)
         for n in (
@@ -353,14 +358,14 @@ def test_results_are_never_written_into_a_copy(kernel: str, output: str) -> None
             CALLS[kernel](**{output: bad})
 
 
-@pytest.mark.parametrize("kernel", ["pair_log_match", "pair_logsumexp", "mixture_logsumexp"])
+@pytest.mark.parametrize("kernel", ["pair_log_match", "pair_logsumexp", "pair_best", "mixture_logsumexp"])
 def test_objects_without_points(kernel: str) -> None:
     with pytest.raises(ValueError, match="points"):
         pairs(kernel, m=0)
 
 
 @pytest.mark.parametrize("skip", [4, -2, 2**40, -(2**63), 2**63 - 1])
-@pytest.mark.parametrize("kernel", ["pair_logsumexp", "mixture_logsumexp"])
+@pytest.mark.parametrize("kernel", ["pair_logsumexp", "pair_best", "mixture_logsumexp"])
 @pytest.mark.parametrize("n", [3, 100])
 def test_a_curve_that_is_not_there_cannot_be_left_out(kernel: str, skip: int, n: int) -> None:
     with pytest.raises(ValueError, match="skip is out of range"):
@@ -569,6 +574,7 @@ FEW_AND_LARGE: dict[str, Call] = {
         "pair_log_match", **_wide(20_000, 2, 1000) | {"d": np.full((2, 20_000), 1e200)}
     ),
     "pair_logsumexp": lambda: pairs("pair_logsumexp", **_wide(200_000, 33, 80)),
+    "pair_best": lambda: pairs("pair_best", out=np.empty(33, np.int64), **_wide(200_000, 33, 80)),
     "mixture_logsumexp": lambda: pairs(
         "mixture_logsumexp",
         **_wide(20_000, 1, 400),

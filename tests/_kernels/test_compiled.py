@@ -55,6 +55,36 @@ def test_log_sum_against_the_definition(case: str, level: str, monkeypatch: pyte
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("case", CASES)
+def test_best_match_against_the_definition(case: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best one, or one that is as good to rounding."""
+    monkeypatch.setenv("BADAC_SIMD", level)
+    arguments, exact, matches = case_and_definition(case)
+    weights = arguments.get("log_weights")
+    matches = matches.copy() if weights is None else matches + weights
+    if (skip := arguments.get("skip")) is not None:
+        left_out = np.flatnonzero(np.asarray(skip) >= 0)
+        matches[left_out, np.asarray(skip)[left_out]] = -np.inf
+    best = core.pair_best(pairs_of(arguments))
+    found, largest = np.take_along_axis(matches, best[:, None], axis=1)[:, 0], matches.max(axis=1)
+    rounding = 4 * np.finfo(float).eps * (np.asarray(arguments["d"]).shape[1] + 10)
+    allowed = rounding * rounding_scale(arguments, exact) + 1e-13 * np.maximum(1.0, np.abs(largest))
+    finite = np.isfinite(largest)
+    assert np.all(found[finite] >= (largest - allowed)[finite])
+
+
+def test_of_equal_matches_the_first_is_the_best(rng: np.random.Generator) -> None:
+    """Each curve is there five times, in another order each time: few objects, and enough for tiles and bounds."""
+    curves = np.sin(rng.uniform(1, 9, (60, 1)) * np.linspace(0, 1, 20))
+    order = np.concatenate([rng.permutation(60) for _ in range(5)])
+    first = np.array([np.flatnonzero(order == which)[0] for which in range(60)])
+    for n in (3, 900):
+        which = rng.integers(0, 60, n)
+        pairs = Pairs.of(curves[which], np.full((n, 20), 1e-3), curves[order], np.full((300, 20), 1e-3))
+        np.testing.assert_array_equal(core.pair_best(pairs), first[which])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("case", CASES)
 def test_log_match_against_the_definition(case: str, level: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BADAC_SIMD", level)
     arguments, _, exact = case_and_definition(case)

@@ -35,3 +35,23 @@ def test_a_strong_bump_does_not_overflow() -> None:
     ratio = np.array([[100.0, 1.0, np.nan]])
     found = hypotheses.log_mean_exp_squares(ratio, 1.0)
     assert found[0] == pytest.approx(5000.0 - np.log(2.0), abs=1e-9)
+
+
+def test_shapes_that_nobody_can_write_to_are_looked_at_once() -> None:
+    compiled = pytest.importorskip("badac._kernels.compiled_latent", reason="the core is not built here")
+    through, shapes = TABLE["bump_ratios"].make(13, 30, 4, 2).values()
+    expected = compiled.bump_ratios(through, shapes)
+    before = len(compiled._KEPT)
+    locked = shapes.copy()
+    locked.flags.writeable = False
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled.bump_ratios(through, locked), expected)
+    assert len(compiled._KEPT) == before + 1
+    # Others that happen to stand where these stood are not taken for them.
+    del locked
+    assert len(compiled._KEPT) == before
+    other = 2.0 * shapes
+    other[3] = 0.0
+    again = other.copy()
+    again.flags.writeable = False
+    np.testing.assert_array_equal(compiled.bump_ratios(through, again), compiled.bump_ratios(through, other))

@@ -172,3 +172,22 @@ def test_what_is_no_array_of_numbers_is_refused(values: object, said: str) -> No
 def test_an_index_of_nothing_is_refused() -> None:
     with pytest.raises(IndexError, match="selected by numbers"):
         Measurements(np.ones((2, 2)))[None]
+
+
+def test_rows_one_after_another_are_not_copied() -> None:
+    whole = Measurements(np.arange(12.0).reshape(6, 2), np.arange(1.0, 13.0).reshape(6, 2))
+    mask = np.array([False, True, True, True, False, False])
+    for rows in (np.arange(1, 4), mask):
+        assert np.shares_memory(whole[rows].values, whole.values)
+        np.testing.assert_array_equal(whole[rows].sigma, whole.sigma[1:4])
+    for rows in (
+        np.array([1, 3]),
+        np.array([3, 2, 1]),
+        np.array([-2, -1]),
+        np.array([-1, 0]),
+        np.array([2, 2]),
+    ):
+        np.testing.assert_array_equal(whole[rows].values, whole.values[rows])
+    for wrong in (np.arange(4, 8), np.array([6]), np.array([-7]), np.array([True, False])):
+        with pytest.raises(IndexError):
+            whole[wrong]

@@ -3,9 +3,11 @@ import pytest
 
 from badac.classes.population.rank import choose_rank
 from badac.latent.factor import (
+    Climb,
     all_statistics,
     drawn_together,
     expectation_maximisation,
+    log_evidence,
     maximise,
     statistics,
 )
@@ -30,6 +32,22 @@ def test_the_evidence_in_the_sums_is_the_members_own() -> None:
     expected = project(members, factor.mean, factor.factors, factor.psi).gaussian_log_evidence().sum()
     assert all_statistics(members, factor).log_evidence == pytest.approx(expected, rel=1e-10)
     assert len(truth) == 3
+
+
+@pytest.mark.parametrize("max_steps", [1, 2, 4])
+def test_the_last_step_asks_for_nothing_but_the_evidence(max_steps: int) -> None:
+    """The same model, to the last bit, as of steps that make all sums."""
+    members = gaussian(300, seed=3, psi=0.05, missing=0.2)[0]
+    scales = TrainingScales.of(members)
+    start = Spectrum.of(members[:12], scales, 2).factor(2)
+    assert log_evidence(members, start) == all_statistics(members, start).log_evidence
+    climb = Climb.begin(start)
+    for _ in range(max_steps):
+        climb = climb.step(all_statistics(members, climb.factor), scales, -np.inf)
+    found = expectation_maximisation(members, start, scales, max_steps=max_steps, tolerance=-np.inf)
+    for name in ("mean", "factors", "psi"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(climb.best, name))
+    assert expectation_maximisation(members, start, scales, max_steps=0) is start
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from scipy.cluster.vq import kmeans2
+from scipy.special import logsumexp
 
 from badac.latent.kernel_density import BANDWIDTHS, KernelDensity, best_weights
 from badac.latent.likelihood import LatentLikelihood, project
-from badac.latent.mixture import Mixture, averaged, deconvolve, logsumexp_rows, start_mixture
+from badac.latent.mixture import Mixture, _spread_out, averaged, deconvolve, logsumexp_rows, start_mixture
 from badac.latent.moments import Spectrum
 from badac.latent.shape import Shape, choose_shape
 from badac.training import TrainingScales
@@ -127,3 +129,20 @@ def test_an_average_of_mixtures_is_the_mean_of_their_densities() -> None:
     expected = logsumexp_rows(each) - np.log(2.0)
     np.testing.assert_allclose(averaged(parts).log_evidence(latent), expected, rtol=1e-10)
     assert averaged(parts[:1]) is parts[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 40])
+def test_places_to_start_from_are_those_of_scipy(count: int) -> None:
+    places = np.random.default_rng(3).standard_normal((400, 4))
+    mine, theirs = np.random.default_rng(4), np.random.default_rng(4)
+    found = kmeans2(places, _spread_out(places, count, mine), minit="matrix", iter=3)[0]
+    np.testing.assert_array_equal(found, kmeans2(places, count, minit="++", rng=theirs, iter=3)[0])
+    assert mine.random() == theirs.random()
+
+
+@pytest.mark.parametrize("columns", [1, 3, 7, 8, 41])
+def test_log_sums_of_rows(columns: int) -> None:
+    terms = 50.0 * np.random.default_rng(columns).standard_normal((30, columns))
+    terms[3], terms[4, 0] = -np.inf, -np.inf
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(logsumexp_rows(terms), logsumexp(terms, axis=1), rtol=1e-13)

@@ -57,6 +57,7 @@ __all__ = [
     "low_rank_gain",
     "low_rank_offset",
     "mixture_logsumexp",
+    "pair_best",
     "pair_log_match",
     "pair_logsumexp",
     "points_likelihood",
@@ -122,6 +123,7 @@ def _dispatched(definition: Callable[_P, _R]) -> Callable[_P, _R]:
 
 pair_log_match = _dispatched(_pairs.pair_log_match)
 pair_logsumexp = _dispatched(_pairs.pair_logsumexp)
+pair_best = _dispatched(_pairs.pair_best)
 mixture_logsumexp = _dispatched(_mixture.mixture_logsumexp)
 latent_log_match = _dispatched(_latent.latent_log_match)
 latent_log_evidence = _dispatched(_latent.latent_log_evidence)

@@ -24,6 +24,18 @@ def pair_logsumexp(
     curves_per_block: int,
     level: str,
 ) -> Any: ...
+def pair_best(
+    out: IntArray,
+    d: FloatArray,
+    d_sigma: FloatArray,
+    y: FloatArray,
+    y_sigma: FloatArray,
+    extra_variance: FloatArray,
+    log_weights: FloatArray | None,
+    skip: IntArray | None,
+    n_threads: int,
+    level: str,
+) -> Any: ...
 def pair_log_match(
     out: FloatArray,
     d: FloatArray,

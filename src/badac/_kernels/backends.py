@@ -46,6 +46,10 @@ class OfPairs(Protocol):
     def __call__(self, pairs: Pairs, *, n_threads: int = 1) -> FloatArray: ...
 
 
+class BestOfPairs(Protocol):
+    def __call__(self, pairs: Pairs, *, n_threads: int = 1) -> IntArray: ...
+
+
 class OfWidePairs(Protocol):
     def __call__(
         self, pairs: Pairs, log_share: FloatArray, scale: FloatArray, *, n_threads: int = 1
@@ -279,6 +283,7 @@ class Backend:
     name: str
     pair_log_match: OfPairs = pairs.pair_log_match
     pair_logsumexp: OfPairs = pairs.pair_logsumexp
+    pair_best: BestOfPairs = pairs.pair_best
     mixture_logsumexp: OfWidePairs = mixture.mixture_logsumexp
     latent_log_match: OfComponents = latent.latent_log_match
     latent_log_evidence: OfComponents = latent.latent_log_evidence

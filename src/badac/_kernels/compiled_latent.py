@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from typing import TypedDict
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.widths import WidePoints
 
-_ABI = 14  # of `_core`, counted up when a signature there changes
+_ABI = 15  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(
@@ -340,7 +341,7 @@ def _can_filter(through: Filtering) -> bool:
 
 
 def _bumps(out: FloatArray, through: Filtering, shapes: FloatArray, shrink: float, n_threads: int) -> None:
-    first, length, begin, height = _stretches(shapes)
+    first, length, begin, height = _kept_stretches(shapes)
     _core.bumps(
         out,
         **{name: _whole(array) for name, array in through._asdict().items()},
@@ -353,9 +354,23 @@ def _bumps(out: FloatArray, through: Filtering, shapes: FloatArray, shrink: floa
     )
 
 
-def _stretches(
-    shapes: FloatArray,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], IntArray, FloatArray]:
+_Stretches = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], IntArray, FloatArray]
+_KEPT: dict[int, tuple[ref[FloatArray], _Stretches]] = {}
+
+
+def _kept_stretches(shapes: FloatArray) -> _Stretches:
+    """`_stretches`, worked out once for shapes that nobody can write to: all blocks of objects ask for the same ones."""
+    if shapes.flags.writeable or not shapes.flags.owndata:
+        return _stretches(shapes)
+    key = id(shapes)
+    kept = _KEPT.get(key)
+    if kept is None or kept[0]() is not shapes:
+        kept = ref(shapes, lambda _: _KEPT.pop(key, None)), _stretches(shapes)
+        _KEPT[key] = kept
+    return kept[1]
+
+
+def _stretches(shapes: FloatArray) -> _Stretches:
     """First point, number of points and place of the heights of every bump (b,), and the heights one after another."""
     some = shapes != 0.0
     first = np.where(some.any(axis=0), some.argmax(axis=0), 0)

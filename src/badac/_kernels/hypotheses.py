@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from badac._kernels.arguments import FloatArray, IntArray, checked_threads
-from badac._kernels.latent import pack, unpack
+from badac._kernels.latent import pack, triangle, unpack
 
 # A bump of which less than this share of its own precision is left cannot be told from the class.
 _TOLD = 1e-6
@@ -67,19 +67,14 @@ class Layout(NamedTuple):
     @classmethod
     def packed(cls, size: int, chosen: IntArray) -> Layout:
         """For sums that are the packed precision of `size` dimensions."""
-        rows, columns = np.triu_indices(chosen.size)
+        rows, columns = triangle(chosen.size)
         low, high = np.minimum(chosen[rows], chosen[columns]), np.maximum(chosen[rows], chosen[columns])
         first = low * size - low * (low - 1) // 2 + high - low
         return cls(chosen, first, np.full_like(first, -1))
 
     def of(self, chosen: IntArray) -> Layout:
         """For some of the dimensions, by their numbers here."""
-        rows, columns = np.triu_indices(chosen.size)
-        where = np.empty((self.chosen.size, self.chosen.size), np.int64)
-        upper = np.triu_indices(self.chosen.size)
-        where[upper] = np.arange(self.first.size)
-        where.T[upper] = np.arange(self.first.size)
-        entries = where[chosen[rows], chosen[columns]]
+        entries = Layout.packed(self.chosen.size, chosen).first
         return Layout(self.chosen[chosen], self.first[entries], self.second[entries])
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from badac._kernels.arguments import FloatArray, Pairs, checked_threads
+from badac._kernels.arguments import FloatArray, IntArray, Pairs, checked_threads
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -36,6 +36,15 @@ def pair_logsumexp(pairs: Pairs, *, n_threads: int = 1) -> FloatArray:
     log_match += np.full(k, -np.log(k)) if pairs.log_weights is None else pairs.log_weights
     with np.errstate(divide="ignore"):
         return np.asarray(logsumexp(log_match, axis=1))
+
+
+def pair_best(pairs: Pairs, *, n_threads: int = 1) -> IntArray:
+    """Return (n,): the curve of the best match of every object, its weight included; of equal ones the first."""
+    checked_threads(n_threads)
+    log_match = _log_match(pairs)
+    if pairs.log_weights is not None:
+        log_match += pairs.log_weights
+    return np.asarray(log_match.argmax(axis=1))
 
 
 def _log_match(pairs: Pairs) -> FloatArray:

@@ -116,10 +116,9 @@ def _parts(latent: LatentLikelihood) -> tuple[FloatArray, FloatArray, FloatArray
 
 def mean_variance(weight: FloatArray) -> FloatArray:
     """Return (n,): the variance that has the mean precision of the points with a precision ``weight`` (n, m) at all."""
-    seen = weight > 0
-    if seen.all():
+    if weight.size and weight.min() > 0:
         return np.asarray(weight.shape[1] / weight.sum(axis=1))
-    count = np.maximum(seen.sum(axis=1), 1)
+    count = np.maximum((weight > 0).sum(axis=1), 1)
     return np.asarray(count / np.maximum(weight.sum(axis=1), 1e-300))
 
 
@@ -128,13 +127,13 @@ def curve_on_class(
 ) -> FloatArray:
     """Return (n,): log P(d | class plus a random curve), the curve integrated out of the latent likelihood first."""
     # Points that are taken for bad ones under the class stay so, as for shapes: the Bayes factor compares like with like.
-    variance = mean_variance(under.weighed[0])[:, None]
+    deviation = np.sqrt(mean_variance(under.weighed[0]))[:, None]
     packed = under.correlated
     terms = []
     for family in families:
         reduced = _parts(under.through(family.columns)) if packed else family.reduce(under.weighed)
         for amplitude in amplitudes:
-            sizes = tuple(amplitude * np.sqrt(variance * power) for power in family.powers)
+            sizes = tuple(deviation * (amplitude * np.sqrt(power)) for power in family.powers)
             for left in family.without(reduced, sizes, packed=packed, n_threads=under.n_threads):
                 terms.append(under.summary.log_evidence(left, n_threads=under.n_threads))
     return log_mean_exp(np.stack(terms, axis=1)) + under.log_constant
@@ -181,7 +180,7 @@ def curve_alone(
             reduced = _parts(project(gaussian, level, family.columns, jitter, n_threads=under.n_threads))
         else:
             reduced = family.reduce(weighed)
-        visible = scales.variance + NOISE_SHARE * mean_variance(weighed[0])
+        visible = np.sqrt(scales.variance + NOISE_SHARE * mean_variance(weighed[0]))
         terms = []
         for amplitude in amplitudes:
             sizes = tuple(_around_level(amplitude, visible, power) for power in family.powers)
@@ -193,10 +192,10 @@ def curve_alone(
 
 
 def _around_level(amplitude: float, visible: FloatArray, power: FloatArray) -> FloatArray:
-    """Standard deviations (n, q) of a curve's features; the constant has the level's too."""
-    variance = amplitude**2 * visible[:, None] * power
-    variance[:, 0] += visible
-    return np.asarray(np.sqrt(variance))
+    """Standard deviations (n, q) of a curve's features, for a `visible` one (n,); the constant has the level's too."""
+    variance = amplitude**2 * power
+    variance[0] += 1.0
+    return np.asarray(visible[:, None] * np.sqrt(variance))
 
 
 def typical_amplitude(powers: tuple[FloatArray, ...]) -> FloatArray:

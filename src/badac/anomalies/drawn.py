@@ -113,13 +113,12 @@ def _shapes(added: ShapeOnClass, grid: OnGrid, like: Measurements, rng: np.rando
     weight = _precision(_noise_variance(like, best, grid), like)
     scaled = own * weight
     information = (own * scaled).sum(axis=1)
-    for row, (number, inside) in enumerate(zip(best.tolist(), component.tolist(), strict=True)):
+    for number in np.unique(best):
         # What the class itself can do of a shape is no anomaly.
-        summary = grid.classes[number]
-        factors = summary.factor.factors
-        precision = unpack(summary.components[0][inside])
-        seen = factors.T @ scaled[row]
-        information[row] -= seen @ np.linalg.solve(precision + (factors.T * weight[row]) @ factors, seen)
+        rows, summary = np.flatnonzero(best == number), grid.classes[number]
+        seen = scaled[rows] @ summary.factor.factors
+        precision = unpack(summary.components[0][component[rows]] + weight[rows] @ summary.products)
+        information[rows] -= np.einsum("ij,ij->i", seen, np.linalg.solve(precision, seen[..., None])[..., 0])
     # A shape that the object cannot show stays below its noise.
     error = 1.0 / np.sqrt(np.maximum(information, 1e-6 * np.maximum((own * scaled).sum(axis=1), 1e-300)))
     height = added.signal_to_noise * error * rng.standard_normal(len(like))

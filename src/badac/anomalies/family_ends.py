@@ -57,8 +57,9 @@ def beyond_ends(place: FloatArray, noise: float, apart: float) -> tuple[FloatArr
     component = connected_components(tree, directed=False)[1]
     largest = np.flatnonzero(component == np.bincount(component).argmax())
     first = largest[_along(tree, largest[0])[largest].argmax()]
-    last = largest[_along(tree, first)[largest].argmax()]
-    found = [_drawn_out(place, _along(tree, end), noise, apart) for end in (first, last)]
+    from_first = _along(tree, first)
+    last = largest[from_first[largest].argmax()]
+    found = [_drawn_out(place, along, noise, apart) for along in (from_first, _along(tree, last))]
     return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
 
 

@@ -20,7 +20,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.stats import chi2
 
-from badac._kernels.latent import unpack
+from badac._kernels import latent_posterior
+from badac._kernels.latent import pack, unpack
 from badac.anomalies.family_ends import LEAST_MEMBERS, PLACES, beyond_ends
 from badac.anomalies.model import FloatArray
 from badac.data.measurements import Measurements
@@ -120,9 +121,9 @@ def _isolated(
     if rows.size > most:
         rows = np.sort(rows[np.argsort(-distance[rows], kind="stable")[:most]])
     line = place[rows, None] - place[near[rows]]
-    lengthened = covariance[rows, None] + line[..., :, None] * line[..., None, :]
+    lengthened = unpack(covariance[rows])[:, None] + line[..., :, None] * line[..., None, :]
     means = np.repeat(place[rows], _NEIGHBOURS, axis=0)
-    return np.full(len(means), 1.0 / _NEIGHBOURS), means, lengthened.reshape(-1, *covariance.shape[1:])
+    return np.full(len(means), 1.0 / _NEIGHBOURS), means, lengthened.reshape(-1, *lengthened.shape[2:])
 
 
 def _beyond(spaced: FloatArray, spacing: FloatArray, distance: FloatArray, apart: float) -> _Components:
@@ -140,10 +141,12 @@ def _beyond(spaced: FloatArray, spacing: FloatArray, distance: FloatArray, apart
 
 
 def _places(latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
-    """Positions (n, r) by each member's own measurements, and their covariances (n, r, r)."""
-    precision = unpack(latent.precision) + np.eye(latent.shift.shape[1]) / _WIDE
-    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    return np.einsum("nij,nj->ni", covariance, latent.shift), covariance
+    """Positions (n, r) by each member's own measurements, and their covariances (n, p), packed."""
+    rank = latent.shift.shape[1]
+    covariance, place, _ = latent_posterior(
+        latent.precision, latent.shift, pack(np.eye(rank) / _WIDE), np.zeros(rank)
+    )
+    return place, covariance
 
 
 def _spacing(latent: LatentLikelihood) -> FloatArray:

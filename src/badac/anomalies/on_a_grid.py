@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels import Pairs, pair_log_match
+from badac._kernels import Pairs, pair_best
 from badac.anomalies.bump import Bump
 from badac.anomalies.curves_on_a_grid import (
     OnGridCurves,
@@ -41,8 +42,10 @@ from badac.classes.instances import fill_gaps
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
+from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
+from badac.threads import over_blocks
 
 # Block size: what a step of Python costs is spread over many objects, and arrays stay in the outer cache.
 _OBJECTS_PER_BLOCK = 2048
@@ -157,7 +160,9 @@ class OnGrid:
         where = self.scales.where
         shapes = added.at(np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where)
         seen = np.abs(shapes).max(axis=0) > _LEAST_SEEN
-        return shapes[:, seen], seen
+        found = np.ascontiguousarray(shapes[:, seen])
+        found.flags.writeable = False  # as for all blocks
+        return found, seen
 
     def process_on_class(self, added: ProcessOnClass) -> Weigh:
         if not added.curves:
@@ -183,28 +188,34 @@ class OnGrid:
     # -- why an object is strange ------------------------------------------------------------------------------------
 
     def reasons(self, objects: Measurements, *, n_threads: int = 1) -> Reasons:
-        joint = joint_log_evidence(self.under(objects, n_threads=n_threads))
         out = Reasons.blank(*objects.shape)
-        out.best[:] = joint.argmax(axis=1)
-        for index in np.unique(out.best):
-            rows = np.flatnonzero(out.best == index)
-            one = ObjectsUnderClass(objects[rows], self.classes[index], n_threads=n_threads)
-            pull = ratios(one, np.eye(objects.n_points))
-            out.pull[rows] = np.where(one.objects.observed, pull, np.nan)
-            inside, out.window[rows], factor = self.strangest_window(one)
-            out.window_log_bayes_factor[rows] = factor
-            out.expected[rows], out.expected_sigma[rows] = predicted(
-                one, inside & (factor > STRANGE)[:, None]
-            )
+        each_point, windows = np.eye(objects.n_points), Windows.of(self)
+        each_point.flags.writeable = False
+
+        def find(part: tuple[slice, Measurements], n_threads: int) -> None:
+            rows_of_block, block = part
+            under = self.under(block, n_threads=n_threads)
+            best = joint_log_evidence(under).argmax(axis=1)
+            out.best[rows_of_block] = best
+            for index in np.unique(best):
+                own = np.flatnonzero(best == index)
+                one, rows = under[index].take(own), own + rows_of_block.start
+                pull = ratios(one, each_point)
+                out.pull[rows] = np.where(one.objects.observed, pull, np.nan)
+                inside, out.window[rows], factor = self.strangest_window(one, windows)
+                out.window_log_bayes_factor[rows] = factor
+                out.expected[rows], out.expected_sigma[rows] = predicted(
+                    one, inside & (factor > STRANGE)[:, None]
+                )
+
+        over_blocks(find, self.blocks(objects), n_threads)
         return out
 
     def strangest_window(
-        self, under: ObjectsUnderClass
+        self, under: ObjectsUnderClass, windows: Windows
     ) -> tuple[npt.NDArray[np.bool_], FloatArray, FloatArray]:
         """Return the points inside (n, m), the window (n, 2) in coordinates and its log Bayes factor (n,)."""
-        bump = Bump(widest=WIDEST)
-        shapes, seen = self.visible(bump.adds(self.scales))
-        centre, width = (each[seen] for each in bump.places(self.scales))
+        bump, shapes, centre, width = windows
         ratio = np.nan_to_num(ratios(under, shapes))
         best = np.abs(ratio).argmax(axis=1)
         factor = log_bayes_factor(ratio[np.arange(len(best)), best], bump.signal_to_noise)
@@ -223,23 +234,55 @@ class OnGrid:
         rows = np.flatnonzero(known.label == index)
         members = fill_gaps(known.training[rows], known.scales)
         sigma = members.sigma + 1e-12
-        match = pair_log_match(
-            Pairs.of(objects.values, objects.sigma, members.values, sigma), n_threads=n_threads
-        )
-        return np.asarray(rows[match.argmax(axis=1)])
+        pairs = Pairs.of(objects.values, objects.sigma, members.values, sigma)
+        return np.asarray(rows[pair_best(pairs, n_threads=n_threads)])
+
+
+class Windows(NamedTuple):
+    """Bumps of any place and width that the grid shows: what the strangest window is looked for with.
+
+    Attributes
+    ----------
+    bump : Bump
+    shapes : (m, p)
+    centre, width : (p,)
+    """
+
+    bump: Bump
+    shapes: FloatArray
+    centre: FloatArray
+    width: FloatArray
+
+    @classmethod
+    def of(cls, grid: OnGrid) -> Windows:
+        """Return those of a grid, which all blocks of objects share."""
+        bump = Bump(widest=WIDEST)
+        shapes, seen = grid.visible(bump.adds(grid.scales))
+        centre, width = (each[seen] for each in bump.places(grid.scales))
+        return cls(bump, shapes, centre, width)
 
 
 def predicted(under: ObjectsUnderClass, hidden: npt.NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation (n, m) of the true values under the class, given the points not hidden (n, m)."""
     # With most points hidden there would be no object left to predict.
-    hidden = hidden & (hidden.mean(axis=1) < 0.5)[:, None]
-    objects = under.objects
-    if hidden.any():
-        values, sigma = np.where(hidden, np.nan, objects.values), np.where(hidden, np.inf, objects.sigma)
-        objects = objects._changed(values=values, sigma=sigma)
-    summary = under.summary
+    share = hidden.mean(axis=1)
+    rows = np.flatnonzero((share > 0.0) & (share < 0.5))
+    summary, latent = under.summary, under.latent
+    if rows.size:
+        some, without = under.objects[rows], hidden[rows]
+        values, sigma = np.where(without, np.nan, some.values), np.where(without, np.inf, some.sigma)
+        seen = ObjectsUnderClass(
+            some._changed(values=values, sigma=sigma), summary, n_threads=under.n_threads
+        )
+        parts = latent.precision.copy(), latent.shift.copy(), latent.offset.copy()
+        for part, own in zip(
+            parts, (seen.latent.precision, seen.latent.shift, seen.latent.offset), strict=True
+        ):
+            part[rows] = own
+        latent = LatentLikelihood(*parts)
     factor = summary.factor
-    latent = ObjectsUnderClass(objects, summary, n_threads=under.n_threads).latent
     position, covariance = summary.mixture.posterior(latent)
-    spread = np.einsum("ja,iab,jb->ij", factor.factors, covariance, factor.factors)
+    # W C W' on its diagonal: products of two factors times the covariance, off its diagonal twice.
+    first, second = np.triu_indices(factor.rank)
+    spread = covariance[:, first, second] @ (summary.products * np.where(first == second, 1.0, 2.0)).T
     return factor.mean + position @ factor.factors.T, np.sqrt(spread + factor.psi)

@@ -79,10 +79,12 @@ class Unseen:
         """Return (n,): log of prior times density of objects (n, m); it ends where objects are larger than members are."""
         under = ObjectsUnderClass(objects, self.summary, self.log_prior, n_threads)
         gaussian = under.gaussian[0]
-        seen = gaussian.observed
-        residual = np.where(seen, gaussian.values - self.mean, 0.0)
-        noise = np.where(seen, gaussian.sigma, 0.0)
-        size = (residual**2 / (self.variance + noise**2)).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+        residual, noise, count = gaussian.values - self.mean, gaussian.sigma, float(gaussian.n_points)
+        if not gaussian.complete:
+            seen = gaussian.observed
+            residual, noise = np.where(seen, residual, 0.0), np.where(seen, noise, 0.0)
+            count = np.maximum(seen.sum(axis=1), 1)
+        size = (residual**2 / (self.variance + noise**2)).sum(axis=1) / count
         evidence = self._integrated(under.latent, n_threads)
         return np.asarray(self.log_prior + evidence - 0.5 * (size / _LARGE) ** 4)
 

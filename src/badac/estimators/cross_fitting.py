@@ -62,6 +62,8 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     use = np.arange(len(known.label))
     if use.size > _MOST_OBJECTS:
         use = np.sort(rng.choice(use, _MOST_OBJECTS, replace=False))
+    # Members of a class one after another: each fold has them without a copy.
+    use = use[np.argsort(known.label[use], kind="stable")]
     training = TrainingSet(
         known.training[use], known.label[use], model.classes, model.noise, model.scales, rng
     )
@@ -76,6 +78,10 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     doubtful = np.ones(n, dtype=np.bool_)
     if of_all is not None:
         doubtful = of_all.doubtful(replace(known, training=training.objects, label=training.label))
+
+    def as_given(some: BoolArray) -> IntArray:
+        """Rows of some of the objects (n,), in the order of the training objects."""
+        return np.flatnonzero(some)[np.argsort(use[some])]
 
     def learned_without(held: BoolArray, rng: np.random.Generator) -> FittedModel:
         """Classes and anomaly model, learned without the objects (n,) that are held out."""
@@ -100,11 +106,12 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
         return replace(learned, anomaly_model=anomaly)
 
     def score_fold(held: BoolArray, rng: np.random.Generator, drawing: np.random.Generator) -> FloatArray:
-        learned = learned_without(held, rng)
-        anomalies = _drawn(learned, training.objects[held], drawing)
-        judged = Judgement(learned, training.objects[held])
-        score[held], level[held], predicted[held] = judged.raw_strangeness, judged.level, judged.predicted
-        asked[held] = True
+        learned, rows = learned_without(held, rng), as_given(held)
+        left = training.objects[rows]
+        anomalies = _drawn(learned, left, drawing)
+        judged = Judgement(learned, left)
+        score[rows], level[rows], predicted[rows] = judged.raw_strangeness, judged.level, judged.predicted
+        asked[rows] = True
         if anomalies is None:
             return np.empty(0)
         return Judgement(learned, anomalies).raw_strangeness
@@ -117,7 +124,8 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     else:
         drawn = [score_fold(held, rng, drawing) for held in left_out]
     one_scale = getattr(recipe.anomaly, "noise_cancels", False)
-    about = use[asked], score[asked], level[asked], predicted[asked]
+    rows = as_given(asked)
+    about = use[rows], score[rows], level[rows], predicted[rows]
     return LeftOut(*about, len(model.classes), one_scale, np.concatenate([np.empty(0), *drawn]))
 
 

@@ -19,6 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.cluster.vq import kmeans2, vq
+from scipy.spatial.distance import cdist
 
 from badac._kernels import (
     latent_improved,
@@ -27,6 +28,7 @@ from badac._kernels import (
     latent_log_match,
     latent_posterior,
     latent_step,
+    row_log_sums,
 )
 from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, unpack
 from badac.cached import cached_property
@@ -181,13 +183,14 @@ def gaussian_dimensions(mixture: Mixture) -> int:
 
 def logsumexp_rows(terms: FloatArray) -> FloatArray:
     """Log of the sum of exponentials of each row (n, k) -> (n,)."""
-    few = 1 <= terms.shape[1] <= _FEW_COLUMNS
-    top = reduce(np.maximum, terms.T) if few else terms.max(axis=1)
+    if not 1 <= terms.shape[1] <= _FEW_COLUMNS:
+        return row_log_sums(terms)
+    top = reduce(np.maximum, terms.T)
     safe = np.where(np.isfinite(top), top, 0.0)
     shares = terms - safe[:, None]
     np.exp(shares, out=shares)
     with np.errstate(divide="ignore"):
-        return np.asarray(safe + np.log(reduce(np.add, shares.T) if few else shares.sum(axis=1)))
+        return np.asarray(safe + np.log(reduce(np.add, shares.T)))
 
 
 def averaged(mixtures: list[Mixture]) -> Mixture:
@@ -201,6 +204,21 @@ def averaged(mixtures: list[Mixture]) -> Mixture:
     )
 
 
+def _spread_out(places: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Return so many of the places (n, r), drawn by their squared distance to those before (k-means++).
+
+    As SciPy's, number by number, but that a place is compared with each centre once: a third of the time of `kmeans2`.
+    """
+    centres = np.empty((count, places.shape[1]))
+    centres[0] = places[rng.integers(len(places))]
+    nearest = np.full(len(places), np.inf)
+    for number in range(1, count):
+        nearest = np.minimum(nearest, cdist(centres[number - 1 : number], places, metric="sqeuclidean")[0])
+        likely = (nearest / nearest.sum()).cumsum()
+        centres[number] = places[np.searchsorted(likely, rng.uniform())]
+    return centres
+
+
 def start_mixture(latent: LatentLikelihood, n_components: int, rng: np.random.Generator) -> Mixture:
     """Start from groups (k-means) of the members' posterior positions."""
     position, covariance = latent.posterior
@@ -210,14 +228,16 @@ def start_mixture(latent: LatentLikelihood, n_components: int, rng: np.random.Ge
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         # A group may lose its last member on the way, or all members stand where those drawn do: it is left out below.
         warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
-        centres, _ = kmeans2(few, n_components, minit="++", rng=rng, iter=8, missing="warn")
+        start = _spread_out(few, n_components, rng)
+        centres, _ = kmeans2(few, start, minit="matrix", iter=8, missing="warn")
     label = vq(position, centres)[0]
     used = np.unique(label)
     centres, label = centres[used], np.searchsorted(used, label)
     count = np.bincount(label).astype(np.float64)
     residual = position - centres[label]
     pooled = residual.T @ residual / n
-    own = np.stack([residual[label == k].T @ residual[label == k] for k in range(len(used))])
+    groups = np.split(residual[np.argsort(label, kind="stable")], np.cumsum(count[:-1]).astype(np.int64))
+    own = np.stack([group.T @ group for group in groups])
     spread = (own + (r + 1.0) * pooled) / (count + r + 1.0)[:, None, None]
     return Mixture(count / n, centres, spread + 0.3 * covariance.mean(axis=0) + FLOOR * np.eye(r))
 

@@ -103,7 +103,8 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     some = slice(None, None, max(1, len(values) // _FOR_A_GUESS))
     guess = population_variance(values[some], variance[some], observed[some], scales)
     weight = guess / (guess + variance)
-    weight *= observed
+    if not members.complete:
+        weight *= observed
     total = weight.sum(axis=0)
     sums = np.einsum("ij,ij->j", weight, values)
     mean = np.where(total > 0, sums / np.maximum(total, 1e-300), scales.centre)
@@ -151,9 +152,10 @@ def population_variance(
     Scoring steps for ``v`` in ``y ~ N(mean, v + sigma^2)`` from below, so that the best measured members decide first.
     """
     least = 1e-6 * scales.scale**2
-    guess = least
+    guess, complete = least, bool(observed.all())
     for _ in range(5):
-        weight = observed / (guess + variance)
+        weight = guess + variance
+        np.divide(1.0 if complete else observed, weight, out=weight)
         total = np.maximum(weight.sum(axis=0), 1e-300)
         residual = values - np.einsum("ij,ij->j", weight, values) / total
         squared = np.maximum(np.einsum("ij,ij->j", weight, weight), 1e-300)
