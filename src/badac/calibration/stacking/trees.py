@@ -52,6 +52,8 @@ _COPIES, _ROWS = 6, 10_000
 _COPIES_PER_TREE = 3
 # Rows that one tree is grown from: what a tree takes is bounded, and all trees together see every object.
 _ROWS_PER_TREE = 20_000
+# Bytes that the shares of the classes in all leaves may take: of a thousand classes leaves are larger (`least_in_leaf`).
+_MOST_BYTES = 1_000_000_000
 
 
 @registered(
@@ -248,12 +250,21 @@ def grow(
         rng.integers(2**62, size=n_trees),
         training.n_classes,
         max(1, int(np.sqrt(seen.shape[1]))),
-        _LEAST_IN_LEAF,
+        least_in_leaf(drawn.size * per_tree, training.n_classes),
     )
     nodes = _kernels.grow_trees(growth, n_threads=n_threads)
     count = training.counts.astype(np.float64)
     log_prior = np.log((count + 0.5) / (count + 0.5).sum())
     return Trees(copies.blind, scales, sees_gaps, *nodes, log_prior=log_prior), not_drawn(drawn, n)
+
+
+def least_in_leaf(rows: int, n_classes: int) -> int:
+    """Return how many rows a leaf has at least, of trees that grow from so many in all: each leaf keeps a share of every class.
+
+    >>> least_in_leaf(160 * 7_200, 100), least_in_leaf(160 * 20_000, 1_000)
+    (2, 13)
+    """
+    return max(_LEAST_IN_LEAF, -(-rows * n_classes * np.dtype(np.float32).itemsize // _MOST_BYTES))
 
 
 def draw(
