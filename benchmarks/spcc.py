@@ -404,7 +404,7 @@ def table_of_double_peaks(rows: list[dict[str, Any]]) -> str:
         lines.append(
             f"| {height} of the first | {count} | {len(own)} | {', '.join(map(str, own.listed))} "
             f"| {', '.join(map(str, own.right))} | {', '.join(f'{rank:g}' for rank in own.middle_rank)} "
-            f"| {', '.join(f'{p:.2g}' for p in own.pvalue)} | {', '.join(map(str, own.draw[own.stack.astype(bool)]))} |"
+            f"| {', '.join(f'{p:.2g}' for p in own.pvalue)} | {', '.join(map(str, own.draw[own['stack'].astype(bool)]))} |"
         )
     return "\n".join(lines)
 
