@@ -265,5 +265,5 @@ def test_a_lazy_list_promises_what_one_process_promises(
         np.testing.assert_allclose(found.false_share_bound, expected.false_share_bound, rtol=1e-9)
         assert found.why == expected.why
     assert str(compared) == str(ready.compare(new))
-    # With error bars half as large nearly all objects are strange, and the promise is refused.
-    assert factor == 1.0 or "most are strange" in of_frame.why
+    # With error bars half as large the promise is refused, and it is said that they are too small.
+    assert factor == 1.0 or "error bars of the new objects are too small" in of_frame.why

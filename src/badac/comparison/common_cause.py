@@ -67,16 +67,19 @@ def error_bars(model: FittedModel, old: Measurements, new: Measurements) -> Chan
     """Return the factor on the new error bars under which the bulk is as probable as the training's; None without errors.
 
     Classes explain the objects that they learned from better than new ones. Where that makes new error bars look wrong,
-    training objects are asked again under classes without them (`badac.comparison.left_out_objects`).
+    training objects are asked again under classes without them (`badac.comparison.left_out_objects`). Where they cannot be,
+    in a model without its training objects, most new objects must be more probable by themselves.
     """
     if not new.has_errors or not old.has_errors:
         return None
-    after = _under_factors(model, new)
-    found = _error_factor(_under_factors(model, old), after)
+    before, after = _under_factors(model, old), _under_factors(model, new)
+    found = _error_factor(before, after)
     if found.sure < SURE or abs(np.log(found.size)) < _SUSPICIOUS:
         return found
     left_out = leave_out_some(model, len(old))
-    return found if left_out is None else _error_factor(left_out.each(_under_factors), after)
+    return (
+        _of_most(before, after) if left_out is None else _error_factor(left_out.each(_under_factors), after)
+    )
 
 
 def _under_factors(model: FittedModel, objects: Measurements) -> FloatArray:
@@ -108,6 +111,21 @@ def _error_factor(before: FloatArray, after: FloatArray) -> Change:
         log_factor += float(step * (sizes[last + 1] - sizes[last]))
     factor = float(np.exp(log_factor))
     sure = _surer_than_known(before, after, int(np.argmin(np.abs(_LOG_FACTORS - log_factor))))
+    return Change(factor, sure, lambda objects: with_error_scale(objects, factor))
+
+
+def _of_most(before: FloatArray, after: FloatArray) -> Change:
+    """The factor under which most new objects are most probable, by their log evidences (n, g), over that of known objects.
+
+    A median, so that classes that explain known objects too well make no right error bars look wrong; of few columns it finds
+    less than `_error_factor`.
+    """
+    best_old, best_new = _most_probable(before, _LOG_FACTORS), _most_probable(after, _LOG_FACTORS)
+    # Where the members' own spread hides the error bars, the training's say nothing of a factor.
+    if _sure(before, _LOG_FACTORS, best_old, 0.0) < SURE:
+        best_old = 0.0
+    factor = float(np.exp(best_new - best_old))
+    sure = _sure(after, _LOG_FACTORS, best_new, best_old)
     return Change(factor, sure, lambda objects: with_error_scale(objects, factor))
 
 
