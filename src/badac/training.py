@@ -170,8 +170,13 @@ def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatA
     count, total = np.zeros(objects.n_points), np.zeros(objects.n_points)
     for block in blocks:
         values = objects.values[block]
-        count += np.count_nonzero(~np.isnan(values), axis=0)
-        total += np.nansum(values, axis=0)
+        sums = values.sum(axis=0)
+        if np.isnan(sums).any():
+            count += np.count_nonzero(~np.isnan(values), axis=0)
+            total += np.nansum(values, axis=0)
+        else:
+            count += len(values)
+            total += sums
     safe = np.maximum(count, 1.0)
     centre = total / safe
     squares = np.zeros(objects.n_points)
@@ -179,5 +184,9 @@ def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatA
     unit = max(abs(largest(objects.values)), abs(smallest(objects.values)))
     unit = unit if 0.0 < unit < np.inf else 1.0
     for block in blocks:
-        squares += np.nansum(((objects.values[block] - centre) / unit) ** 2, axis=0)
+        residual = objects.values[block] - centre
+        residual /= unit
+        np.square(residual, out=residual)
+        sums = residual.sum(axis=0)
+        squares += np.nansum(residual, axis=0) if np.isnan(sums).any() else sums
     return centre, unit * np.sqrt(squares / safe), count

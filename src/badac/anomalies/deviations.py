@@ -189,7 +189,7 @@ class Deviations:
             unseen = self._unseen(known, index, rare[index], doubtful, lengths[index])
             if self.grid is None or self.grid.scales.where is None or known.log_prior[index] == -np.inf:
                 return unseen, ()
-            others = np.setdiff1d(np.flatnonzero(known.label == index), rare[index])
+            others = _others(known, index, rare[index])
             log_prior = float(known.log_prior[index])
             return unseen, isolated_members(known.training[others], summaries[index], log_prior)
 
@@ -216,7 +216,7 @@ class Deviations:
         where, prior = self.grid.scales.where, float(known.log_prior[index])
         if where is None or prior == -np.inf:
             return ()
-        rows = np.setdiff1d(np.flatnonzero(known.label == index), rare)
+        rows = _others(known, index, rare)
         typical = known.training[rows[:MEMBERS_FOR_A_LENGTH]] if length is None else None
         counted = Counted(rows.size, length, typical)
         asked = known.training[rows[doubtful[rows]]]
@@ -279,3 +279,9 @@ class Deviations:
         assert self.grid is not None, "fit first, on objects with a common grid"
         under = self.grid.under(objects, n_threads=n_threads)
         return logsumexp_rows(np.stack([one(under) for one in self._weigh], axis=1) + np.log(self.shares))
+
+
+def _others(known: Known, index: int, rare: IntArray) -> IntArray:
+    """Rows of the training objects of a class that are not among some `rare` ones, in their order."""
+    rows = np.flatnonzero(known.label == index)
+    return np.setdiff1d(rows, rare) if rare.size else rows

@@ -26,7 +26,11 @@ def unit_of(objects: Measurements, beyond: float = 1e100) -> float:
 
     Some of many objects are enough to tell, and half of the values may be anything.
     """
-    size = _sizes(objects)
+    return _unit_near(_sizes(objects), beyond)
+
+
+def _unit_near(size: FloatArray, beyond: float) -> float:
+    """`unit_of` points of these typical sizes (m,)."""
     middle = float(np.median(size[~np.isnan(size)])) if not np.isnan(size).all() else 1.0
     return 1.0 if 1.0 / beyond < middle < beyond else float(_near(np.array(middle)))
 
@@ -37,7 +41,7 @@ def units_of(objects: Measurements, beyond: float = 1e20) -> FloatArray:
     known = size[~np.isnan(size)]
     if known.size and np.log(known.max()) - np.log(known.min()) > np.log(_OF_ONE_KIND):
         return _near(np.where(np.isnan(size), np.median(known), size))
-    return np.array([unit_of(objects, beyond)])
+    return np.array([_unit_near(size, beyond)])
 
 
 def in_units(objects: Measurements, unit: float | FloatArray) -> Measurements:
@@ -93,7 +97,8 @@ def _typical(numbers: FloatArray) -> FloatArray:
     if not len(size):
         return np.full(size.shape[1], np.nan)
     if np.min(size) > 0.0:
-        return np.asarray(np.median(size, axis=0))
+        # Along memory a median takes half of the time.
+        return np.asarray(np.median(np.ascontiguousarray(size.T), axis=1))
     # By one sort of all columns, the numbers that are 0 last; `numpy.median` of one column after the other takes longer.
     ordered, count = np.sort(np.where(size > 0.0, size, np.nan), axis=0), (size > 0.0).sum(axis=0)
     column = np.arange(size.shape[1])

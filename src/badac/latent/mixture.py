@@ -28,7 +28,6 @@ from badac._kernels import (
     latent_log_match,
     latent_posterior,
     latent_step,
-    row_log_sums,
 )
 from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, unpack
 from badac.cached import cached_property
@@ -183,14 +182,13 @@ def gaussian_dimensions(mixture: Mixture) -> int:
 
 def logsumexp_rows(terms: FloatArray) -> FloatArray:
     """Log of the sum of exponentials of each row (n, k) -> (n,)."""
-    if not 1 <= terms.shape[1] <= _FEW_COLUMNS:
-        return row_log_sums(terms)
-    top = reduce(np.maximum, terms.T)
+    few = 1 <= terms.shape[1] <= _FEW_COLUMNS
+    top = reduce(np.maximum, terms.T) if few else terms.max(axis=1)
     safe = np.where(np.isfinite(top), top, 0.0)
     shares = terms - safe[:, None]
     np.exp(shares, out=shares)
     with np.errstate(divide="ignore"):
-        return np.asarray(safe + np.log(reduce(np.add, shares.T)))
+        return np.asarray(safe + np.log(reduce(np.add, shares.T) if few else shares.sum(axis=1)))
 
 
 def averaged(mixtures: list[Mixture]) -> Mixture:

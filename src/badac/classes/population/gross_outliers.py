@@ -55,9 +55,11 @@ def _middle(members: Measurements) -> tuple[FloatArray, FloatArray]:
     """Median (m,) and robust spread (m,) of each point; a spread of 0 where nobody observed it."""
     observed = members.observed
     if members.complete:
-        middle = np.median(members.values, axis=0)
-        spread = np.median(np.abs(members.values - middle), axis=0)
-        return middle, 1.4826 * spread + np.median(members.sigma, axis=0)
+        # Along memory a median takes half of the time.
+        values = np.ascontiguousarray(members.values.T)
+        middle = np.median(values, axis=1)
+        spread = np.median(np.abs(values - middle[:, None]), axis=1)
+        return middle, 1.4826 * spread + np.median(np.ascontiguousarray(members.sigma.T), axis=1)
     middle = _medians(members.values, observed)
     spread = _medians(np.abs(members.values - middle), observed)
     return middle, 1.4826 * spread + _medians(members.sigma, observed)
