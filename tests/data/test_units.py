@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from badac import Measurements
-from badac.data.units import in_units, log_jacobian, reach_of, unit_of, units_of, within
+from badac.data.units import _typical, in_units, log_jacobian, reach_of, unit_of, units_of, within
 
 VALUES = np.random.default_rng(0).normal(size=(40, 4))
 
@@ -70,3 +70,12 @@ def test_errors_too_wide_to_square_are_cut_and_gaps_stay() -> None:
     cut = within(objects, 1e30)
     np.testing.assert_array_equal(cut.sigma, [[1e30, np.inf], [0.1, 0.1]])
     np.testing.assert_array_equal(cut.observed, objects.observed)
+
+
+def test_the_typical_size_of_a_column_is_the_median_of_what_is_not_zero() -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((11, 5)) * np.where(rng.random((11, 5)) < 0.4, 0.0, 1.0)
+    numbers[:, 3], numbers[2, 1] = 0.0, np.nan
+    expected = [np.median(size[size > 0.0]) if (size > 0.0).any() else np.nan for size in np.abs(numbers).T]
+    np.testing.assert_array_equal(_typical(numbers), expected)
+    assert np.isnan(_typical(np.empty((0, 2)))).all()

@@ -61,3 +61,13 @@ def test_few_members_at_many_points_have_the_factors_of_the_full_matrix(
 def test_errors_of_each_point_have_the_full_matrix() -> None:
     own = members(3, own_errors=True)
     assert moments(own, TrainingScales.of(own)).residuals is None
+
+
+def test_a_model_without_factors_needs_no_eigenvectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    members = Measurements(np.random.default_rng(0).standard_normal((30, 6)), 0.1)
+    scales = TrainingScales.of(members)
+    usual = Spectrum.of(members, scales, 2).factor(0)
+    monkeypatch.setattr(module, "leading_eigenvectors", None)
+    alone = Spectrum.of(members, scales, 0).factor(0)
+    for name in ("mean", "factors", "psi"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(usual, name))

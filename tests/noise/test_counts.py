@@ -85,3 +85,20 @@ def test_impossible_counts_are_refused_by_every_class_model(class_model):
         classifier.fit(counts, label)
         with pytest.raises(ValueError, match=message):
             classifier.predict(bad)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_exposures_that_all_points_share_change_no_bit(gaps: bool) -> None:
+    """Their logarithms are computed once; the match is the sum over the points, in their order, as it always was."""
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(3.0, (7, 6)).astype(float)
+    if gaps:
+        counts[rng.random(counts.shape) < 0.2] = np.nan
+    new = Measurements(counts, exposure=rng.uniform(0.5, 2.0, (7, 1)) * np.ones((1, 6)))
+    curves = Measurements(
+        rng.poisson(4.0, (5, 6)).astype(float), exposure=rng.uniform(0.5, 2.0, (5, 1)) * np.ones((1, 6))
+    )
+    expected = np.zeros((7, 5))
+    for point in range(6):
+        expected += Poisson().log_match(new.points([point]), curves.points([point]))
+    np.testing.assert_array_equal(Poisson().log_match(new, curves), expected)
