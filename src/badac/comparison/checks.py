@@ -26,6 +26,7 @@ FEWEST = 20
 # Below these nothing is said: they change p-values by less than a pool of a few hundred leaves open.
 _OUTSIDE, _ERROR_FACTOR, _SHIFT, _SPREAD, _GAPS = 0.05, 1.15, 0.35, 1.5, 0.1
 _BULK, _BULK_SHIFT, _LEAST_KNOWN = 0.2, 0.05, 0.5
+_MAD_OF_GAUSSIAN = 1.4826  # its standard deviation over the median distance from its median
 # P-values that training objects may not have more often with the gaps of new ones: a list ends below, but few are there.
 _SMALL = 0.1
 # Of the objects that were compared: a column with fewer different values is rounded, where the training's is not.
@@ -102,12 +103,12 @@ def values(judged: Judgement, known: Measurements, called: Sequence[str]) -> Ite
             spread = np.sqrt(own + _noise(after, column)) or model.scales.scale[column]
             shift = float(np.median(second) - np.median(first)) / spread
             ratio = max(_mad(second), 1e-300) / spread
-            error = 1.2533 * np.sqrt(1.0 / first.size + 1.0 / second.size)
-            if abs(shift) > max(abs(worst_shift[0]), _SHIFT, SURE * error):
+            if abs(shift) > max(abs(worst_shift[0]), _SHIFT) and _are_shifted(first, second):
                 worst_shift = shift, column
             # A column that scatters less than its noise says, as one that spectra are normalised at, tells nothing of a scale.
             told = _mad(first) ** 2 > 0.25 * noise
-            if told and abs(np.log(ratio)) > max(abs(np.log(worst_spread[0])), np.log(_SPREAD), SURE * error):
+            worse = abs(np.log(ratio)) > max(abs(np.log(worst_spread[0])), np.log(_SPREAD))
+            if told and worse and _scatter_otherwise(first, second, spread / _mad(first)):
                 worst_spread = ratio, column
     if worst_shift[0]:
         words = (
@@ -121,6 +122,36 @@ def values(judged: Judgement, known: Measurements, called: Sequence[str]) -> Ite
             f"({called[worst_spread[1]]}). Bring them to the training's units, or fit with nuisance={{'gain': ...}}."
         )
         yield Difference("values", 1.0, worst_spread[0], words, True, worst_spread[1])
+
+
+def _are_shifted(first: FloatArray, second: FloatArray) -> bool:
+    """Whether each sample has its median where the other has not the half of its values, beyond chance.
+
+    Shares of values do not depend on how dense they are around the median, as the error of a median does: two families of
+    curves in one class leave a gap there, and the median may be on either side of it.
+    """
+    pairs = (first, second), (second, first)
+    return all(
+        _is_not_half(float(np.mean(one < np.median(other))), first.size, second.size) for one, other in pairs
+    )
+
+
+def _scatter_otherwise(first: FloatArray, second: FloatArray, wider: float) -> bool:
+    """Whether it is not half of the second sample that lies farther out than half of the first, which is so many times `wider`.
+
+    From the median of either: where values are few around it, it is hardly known, and with it what is far.
+    """
+    for centre in (np.median(first), np.median(second)):
+        half = wider * np.median(np.abs(first - centre))
+        if not _is_not_half(float(np.mean(np.abs(second - centre) > half)), first.size, second.size):
+            return False
+    return True
+
+
+def _is_not_half(share: float, n: int, other: int) -> bool:
+    """Whether a share of one sample, beside the half of another, is off by many standard errors of both."""
+    # All of twenty on one side are beyond chance by any measure.
+    return bool(abs(share - 0.5) > min(SURE * 0.5 * np.sqrt(1.0 / n + 1.0 / other), 0.48))
 
 
 def _rounding(known: Measurements, objects: Measurements, called: Sequence[str]) -> Iterator[Difference]:
@@ -219,4 +250,4 @@ def _noise(objects: Measurements, column: int) -> float:
 
 
 def _mad(values: FloatArray) -> float:
-    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+    return _MAD_OF_GAUSSIAN * float(np.median(np.abs(values - np.median(values))))
