@@ -11,6 +11,7 @@ import pytest
 
 from badac import BADACClassifier, Measurements
 from badac.comparison import Difference, ListWarning
+from badac.comparison.checks import _are_shifted, _scatter_otherwise
 
 X = np.linspace(0.0, 1.0, 20)
 
@@ -202,3 +203,17 @@ def test_right_error_bars_are_not_called_too_small_where_classes_have_few_member
     model = BADACClassifier("population", random_state=0).fit(*rough(60, 700))
     found = model.compare(rough(200, 701)[0])
     assert found.error_scale == 1.0 and "error bars" not in [one.what for one in found.differences]
+
+
+def test_samples_with_a_gap_around_their_median_are_not_called_shifted() -> None:
+    # Two humps: the median of 40 is on one side or the other, and a median's Gaussian error (0.3 spreads) is far too small.
+    rng = np.random.default_rng(7)
+    told = {"shift": 0, "scatter": 0}
+    for _ in range(300):
+        first, second = (rng.choice([-1.0, 1.0], n) + 0.1 * rng.standard_normal(n) for n in (40, 300))
+        told["shift"] += _are_shifted(first, second)
+        told["scatter"] += _scatter_otherwise(first, second, 1.0)
+        assert _are_shifted(first, second + 2.5)
+        assert _scatter_otherwise(first, 3.0 * second, 1.0)
+    # Four standard errors, two samples of 300 each: 0.02 false ones are expected of each kind.
+    assert told == {"shift": 0, "scatter": 0}
