@@ -214,6 +214,8 @@ def test_samples_with_a_gap_around_their_median_are_not_called_shifted() -> None
         told["shift"] += _are_shifted(first, second)
         told["scatter"] += _scatter_otherwise(first, second, 1.0)
         assert _are_shifted(first, second + 2.5)
-        assert _scatter_otherwise(first, 3.0 * second, 1.0)
+    one_hump, wider = rng.standard_normal(40), 3.0 * rng.standard_normal(300)
+    assert _scatter_otherwise(one_hump, wider, 1.0)
+    assert not _scatter_otherwise(one_hump, wider, 3.0)
     # Four standard errors, two samples of 300 each: 0.02 false ones are expected of each kind.
     assert told == {"shift": 0, "scatter": 0}
