@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes.irregular import log_evidence_of_classes
 from badac.classes.model import ClassModel
 from badac.data.measurements import Measurements
 
@@ -24,7 +23,9 @@ class GivesEvidence(Protocol):
 
 def log_evidence(models: Sequence[GivesEvidence], objects: Measurements, *, n_threads: int = 1) -> FloatArray:
     """Return (n, k): the log evidence of every object under every class model, class priors not included."""
-    found = log_evidence_of_classes(models, objects, n_threads=n_threads)
+    # A kind of class may have something to share among classes of its kind.
+    together = getattr(type(models[0]), "log_evidence_of_classes", None) if len(models) else None
+    found: FloatArray | None = None if together is None else together(models, objects, n_threads=n_threads)
     if found is not None:
         return found
     out = np.empty((objects.n_objects, len(models)))

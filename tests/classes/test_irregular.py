@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from badac import BADACClassifier, Measurements
 from badac.checks import check_class_model
 from badac.classes.gp import WIDTHS, GaussianProcess
-from badac.classes.irregular import IrregularPopulation, log_evidence_of_classes
+from badac.classes.irregular import IrregularPopulation
 from badac.data import concatenate
 from badac.evidence import log_evidence as evidence_of_all
 from badac.latent.fit_process import log_evidence
@@ -138,10 +138,12 @@ def test_all_classes_at_once_are_the_classes_one_by_one(rng: np.random.Generator
         IrregularPopulation(rank=rank, n_knots=6).fit(in_bands(30, rng), Gaussian(), rng) for rank in (1, 2)
     ]
     new = in_bands(OBJECTS_PER_BLOCK + 40, rng)
-    found = log_evidence_of_classes(models, new)
+    found = IrregularPopulation.log_evidence_of_classes(models, new)
     assert found is not None
     np.testing.assert_array_equal(found, np.column_stack([one.log_evidence(new) for one in models]))
-    np.testing.assert_array_equal(log_evidence_of_classes(models, new, n_threads=2), found)
+    np.testing.assert_array_equal(
+        IrregularPopulation.log_evidence_of_classes(models, new, n_threads=2), found
+    )
 
 
 def test_classes_that_see_objects_otherwise_are_asked_one_by_one(rng: np.random.Generator) -> None:
@@ -152,9 +154,9 @@ def test_classes_that_see_objects_otherwise_are_asked_one_by_one(rng: np.random.
     )
     process = GaussianProcess(rank=0).fit(members, Gaussian(), rng)
     for models in ([one, wider], [one, process]):
-        assert log_evidence_of_classes(models, members) is None
+        assert IrregularPopulation.log_evidence_of_classes(models, members) is None
         asked = evidence_of_all(models, members)
         np.testing.assert_array_equal(asked, np.column_stack([each.log_evidence(members) for each in models]))
     # A band that no class knows is named, as it is by a class alone.
     with pytest.raises(ValueError, match="`band` must be one that training objects had"):
-        log_evidence_of_classes([one, one], in_bands(5, rng, n_bands=9))
+        IrregularPopulation.log_evidence_of_classes([one, one], in_bands(5, rng, n_bands=9))

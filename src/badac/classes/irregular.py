@@ -249,6 +249,42 @@ class IrregularPopulation:
         by_width = self._by_width(objects, n_threads=n_threads)
         return logsumexp_rows(by_width + self.log_shares)
 
+    @classmethod
+    def log_evidence_of_classes(
+        cls, models: Sequence[object], objects: Measurements, *, n_threads: int = 1
+    ) -> FloatArray | None:
+        """Return (n, k): the log evidence of objects under all classes, whose points are sorted by band once for all of them.
+
+        Twin: `log_evidence`, class by class, the same to the last bit. It is asked where this returns None: where a class is of
+        another kind, or has a whole covariance, other bands or another width of the noise.
+        """
+        classes = [one for one in models if isinstance(one, cls)]
+        if len(classes) < len(models) or not classes or objects.covariance is not None:
+            return None
+        same = with_noise_scale(objects, classes[0].noise)
+        if any(
+            with_noise_scale(objects, one.noise) is not same
+            for one in classes[1:]
+            if one.noise is not classes[0].noise
+        ):
+            return None
+        every = [one.band_factors for one in classes]
+        curves = [one for one in every if one is not None]
+        n_bands = {one.basis.n_bands for one in curves}
+        if len(curves) < len(classes) or len(n_bands) > 1:
+            return None
+        (count,) = n_bands
+        check_bands(same, count)
+        out = np.empty((objects.n_objects, len(classes)))
+
+        def work(block: slice, n_threads: int) -> None:
+            points = grouped(same[block], count)
+            for column, (one, own) in enumerate(zip(classes, curves, strict=True)):
+                out[block, column] = one._log_evidence_of(points, own, n_threads)
+
+        over_blocks(work, blocks_of(same), n_threads)
+        return out
+
     def _log_evidence_of(self, points: GroupedPoints, curves: BandFactors, n_threads: int) -> FloatArray:
         """As `log_evidence`, of objects as points, under the class's own `curves`."""
         assert self.density is not None and self.log_shares is not None
@@ -331,39 +367,3 @@ class IrregularPopulation:
             rest = self._with(members[~held], learner, without, shape)
             out[held] = rest._by_width(members[held])
         return out
-
-
-def log_evidence_of_classes(
-    models: Sequence[object], objects: Measurements, *, n_threads: int = 1
-) -> FloatArray | None:
-    """Return (n, k): the log evidence of objects under all classes, whose points are sorted by band once for all of them.
-
-    Twin: `IrregularPopulation.log_evidence`, class by class, the same to the last bit. It is asked where this returns None:
-    where a class is of another kind, or has a whole covariance, other bands or another width of the noise.
-    """
-    classes = [one for one in models if isinstance(one, IrregularPopulation)]
-    if len(classes) < len(models) or not classes or objects.covariance is not None:
-        return None
-    same = with_noise_scale(objects, classes[0].noise)
-    if any(
-        with_noise_scale(objects, one.noise) is not same
-        for one in classes[1:]
-        if one.noise is not classes[0].noise
-    ):
-        return None
-    every = [one.band_factors for one in classes]
-    curves = [one for one in every if one is not None]
-    n_bands = {one.basis.n_bands for one in curves}
-    if len(curves) < len(classes) or len(n_bands) > 1:
-        return None
-    (count,) = n_bands
-    check_bands(same, count)
-    out = np.empty((objects.n_objects, len(classes)))
-
-    def work(block: slice, n_threads: int) -> None:
-        points = grouped(same[block], count)
-        for column, (one, own) in enumerate(zip(classes, curves, strict=True)):
-            out[block, column] = one._log_evidence_of(points, own, n_threads)
-
-    over_blocks(work, blocks_of(same), n_threads)
-    return out
