@@ -15,13 +15,14 @@ from badac.data.losses import Loss, Losses
 from badac.data.magnitudes import as_fluxes, as_magnitudes, to_flux, to_magnitude
 from badac.data.measurements import Measurements
 from badac.data.output import write_table
-from badac.data.pairing import Pair, Pairing, pair_columns
+from badac.data.pairing import Pairing, pair_columns
 from badac.data.peaks import Peaks, align_at_peak, find_peaks
 from badac.data.periods import Periods, find_period
 from badac.data.positions import Positions, find_positions, sky_links
 from badac.data.preparation import Preparation
 from badac.data.quantities import converted, units_in
 from badac.data.reading import from_table, from_wide, read
+from badac.data.said_pairs import Pair
 from badac.data.scales import ScaleSummary, compare_scales
 from badac.data.tables import TableWarning, from_astropy, from_frame, refuse_without_errors
 from badac.data.wide import matched

@@ -19,9 +19,9 @@ import numpy as np
 from badac.data.conventions import Conventions
 from badac.data.error_marks import KINDS
 from badac.data.losses import Losses, counted, some
-from badac.data.pairing import Pair
 from badac.data.quantities import POWERS, unit_factor, units_in
 from badac.data.rows import row_numbers
+from badac.data.said_pairs import Pair
 from badac.data.sentinels import find_sentinels, said_missing
 from badac.data.validation import BoolArray, FloatArray, as_real
 

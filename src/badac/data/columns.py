@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from badac.data.error_marks import words
 from badac.data.losses import some
-from badac.data.pairing import Pair, pair_columns
+from badac.data.pairing import pair_columns
+from badac.data.said_pairs import Pair
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "object": (

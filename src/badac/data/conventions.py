@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
 from badac.data.error_marks import KINDS
-from badac.data.pairing import Pattern, as_patterns
+from badac.data.said_pairs import Pattern, as_patterns
 from badac.data.validation import is_number
 
 ERRORS = (*KINDS, "none")

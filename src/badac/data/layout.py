@@ -16,10 +16,10 @@ from badac.data.catalogue import Catalogue
 from badac.data.frames import as_frame
 from badac.data.losses import some
 from badac.data.objects_table import carrying_objects, with_objects
-from badac.data.pairing import fits
 from badac.data.preparation import Preparation
 from badac.data.quantities import unit_factor
 from badac.data.reading import from_table
+from badac.data.said_pairs import fits
 from badac.data.scales import ScaleSummary, compare_scales
 from badac.data.units import in_units
 

@@ -24,8 +24,9 @@ from badac.data.conventions import Conventions
 from badac.data.error_sides import SIDED
 from badac.data.files import read_frame
 from badac.data.frames import as_frame
-from badac.data.pairing import Pair, pair_columns
+from badac.data.pairing import pair_columns
 from badac.data.rows import names_of
+from badac.data.said_pairs import Pair
 from badac.data.validation import IntArray
 from badac.data.vectors import vector_columns
 from badac.data.wide import checked_names

@@ -16,8 +16,9 @@ from badac.data.column_sorts import plain_numbers
 from badac.data.conventions import Conventions, Said
 from badac.data.frames import as_frame
 from badac.data.measurements import Measurements
-from badac.data.pairing import Pair, Pairing, pair_columns
+from badac.data.pairing import Pairing, pair_columns
 from badac.data.quantities import units_in
+from badac.data.said_pairs import Pair
 from badac.data.vectors import are_objects, from_vectors, vector_columns
 from badac.data.wide import checked_names
 

@@ -23,9 +23,10 @@ from badac.data.error_marks import VALUE_MARKS, words
 from badac.data.light_curves import from_long
 from badac.data.losses import Losses, some
 from badac.data.measurements import Measurements
-from badac.data.pairing import Pair, pair_columns
+from badac.data.pairing import pair_columns
 from badac.data.quantities import units_in
 from badac.data.rows import is_named, labelled, name_notes, names_of, row_names, row_numbers
+from badac.data.said_pairs import Pair
 from badac.data.validation import FloatArray
 from badac.writing import clause
 

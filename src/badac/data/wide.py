@@ -24,9 +24,10 @@ from badac.data.conventions import Conventions, Said
 from badac.data.frames import as_frame
 from badac.data.losses import Losses, counted, some
 from badac.data.measurements import Measurements
-from badac.data.pairing import Pair, Pairing, pair_columns
+from badac.data.pairing import Pairing, pair_columns
 from badac.data.quantities import units_in
 from badac.data.rows import is_named, labelled, name_notes, names_of, row_names, row_numbers
+from badac.data.said_pairs import Pair
 from badac.data.validation import any_nan, as_real
 from badac.data.vectors import FEWEST_OF_A_CURVE, are_objects, from_vectors, vector_columns
 
