@@ -6,9 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.special import gammaln
 
 from badac import BADACClassifier, Measurements
-from badac.calibration.class_frequencies import estimate_frequencies
+from badac.calibration.class_frequencies import _COUNTS_AS, _Shares, estimate_frequencies
 from badac.estimators.classifier import TrainingSupportWarning
 
 
@@ -27,6 +29,76 @@ def test_frequencies_are_found_within_their_errors() -> None:
     assert 0.005 < found.standard_error[0] < 0.05
     assert abs(found.share[0] - truth[0]) < 4.0 * found.standard_error[0]
     assert abs(found.share.sum() - 1.0) < 1e-6
+
+
+def overlapping(share: np.ndarray, n: int, rng: np.random.Generator, apart: float = 1.0) -> np.ndarray:
+    """Log evidence (n, k) of objects of Gaussian classes, each so many standard deviations from the last."""
+    label = rng.choice(len(share), n, p=share)
+    value = rng.standard_normal(n) + apart * label
+    return np.asarray(-0.5 * (value[:, None] - apart * np.arange(len(share))) ** 2)
+
+
+@pytest.mark.parametrize("worth", [8.0, 60.0, 400.0])
+def test_the_evidence_of_a_belief_is_its_integral(worth: float) -> None:
+    match = np.exp(overlapping(np.array([0.6, 0.4]), 120, np.random.default_rng(8)))
+    match /= match.max(axis=1, keepdims=True)
+    expected = np.array([0.7, 0.3])
+    found = _Shares.most_probable(match, expected, worth)
+    belief = worth * expected
+
+    def joint(first: float) -> float:
+        shares = np.array([first, 1.0 - first])
+        log_density = ((belief - 1.0) * np.log(shares)).sum() + gammaln(worth) - gammaln(belief).sum()
+        return float(np.exp(_COUNTS_AS * np.log(match @ shares).sum() + log_density - found.log_evidence))
+
+    whole = quad(joint, 0.0, 1.0, points=[found.share[0]], epsabs=1e-10)[0]
+    # Laplace's method is off by some 1 / (effective number of objects), at least eight of which there are here.
+    assert abs(np.log(whole)) < 1.0 / worth + 0.02
+    mean = quad(lambda first: first * joint(first), 0.0, 1.0, points=[found.share[0]])[0] / whole
+    variance = quad(lambda first: (first - mean) ** 2 * joint(first), 0.0, 1.0)[0] / whole
+    assert abs(np.sqrt(variance) / np.sqrt(found.variance[0]) - 1.0) < 0.15
+
+
+def test_the_most_probable_shares_are_those_of_expectation_maximisation() -> None:
+    rng = np.random.default_rng(9)
+    match = np.exp(overlapping(np.array([0.5, 0.3, 0.19, 0.01]), 300, rng))
+    match /= match.max(axis=1, keepdims=True)
+    expected = np.full(4, 0.25)
+    share, belief = expected, 5.0 * expected
+    for _ in range(20_000):
+        responsibility = match * share
+        responsibility /= responsibility.sum(axis=1, keepdims=True)
+        share = _COUNTS_AS * responsibility.sum(axis=0) + belief
+        share /= share.sum()
+    np.testing.assert_allclose(_Shares.most_probable(match, expected, 5.0).share, share, rtol=1e-5)
+
+
+def test_a_rare_class_among_overlapping_ones_keeps_its_frequency() -> None:
+    # The likelihood alone would send shares of a hundredth to zero in every second such set.
+    share = np.array([0.4, 0.02, 0.3, 0.02, 0.26])
+    for seed in range(20):
+        match = overlapping(share, 200, np.random.default_rng(700 + seed), apart=0.7)
+        found = estimate_frequencies(match, np.log(share), 400)
+        # A false alarm has a prior of a half, so this allows for a Bayes factor of some tens by chance.
+        assert np.abs(np.log(found.share / share)).max() < 1.0
+        assert (found.standard_error > 0.2 * np.abs(found.share - share)).all()
+
+
+def test_other_frequencies_are_found_from_many_objects_whatever_was_expected() -> None:
+    share = np.array([0.1, 0.2, 0.7])
+    expected = np.array([0.8, 0.1, 0.1])
+    match = overlapping(share, 5000, np.random.default_rng(10), apart=2.0)
+    for n_known in (30, 100_000, None):
+        found = estimate_frequencies(match, np.log(expected), n_known)
+        assert (np.abs(found.share - share) < 4.0 * found.standard_error).all()
+        assert found.standard_error.max() < 0.03
+
+
+def test_no_objects_and_objects_that_tell_nothing_leave_what_is_known() -> None:
+    known = np.array([0.2, 0.5, 0.3])
+    for match in (np.empty((0, 3)), np.zeros((50, 3))):
+        found = estimate_frequencies(match, np.log(known), 100)
+        np.testing.assert_allclose(found.share, known, rtol=1e-6)
 
 
 def test_an_impossible_class_stays_impossible() -> None:

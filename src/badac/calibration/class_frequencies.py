@@ -1,10 +1,17 @@
 """How frequent each class is among new objects, from the objects themselves; and whether training supports them at all.
 
-    share_k <- (sum_i P(k | d_i , share) + a_k) / (n + sum a) ,        a = the training frequencies, worth two objects
+    log P(share | new) = w sum_i log sum_k share_k P(d_i | k) + sum_k A p_k log share_k + constant
 
-EM on what stands in the place of the evidence (Saerens, Latinne & Decaestecker 2002), so that a training set whose classes
-are not as frequent as on the sky (a spectroscopic one) gives the right probabilities on it, as long as the members of each
-class look alike in both. Whether they do is asked of what a class does not model: noise and number of points (`unlike`).
+with the training frequencies ``p`` and what stands in the place of the evidence (maximum likelihood: Saerens, Latinne &
+Decaestecker 2002), so that a training set whose classes are not as frequent as on the sky (a spectroscopic one) gives the right
+probabilities on it, as long as the members of each class look alike in both. How many objects the training frequencies are
+worth, ``A``, the new objects say themselves: shares are averaged over values from two objects to as many as were learned from,
+by their evidence (Laplace's integral over the shares); the latter, with which nothing changed but by chance, is as likely as
+all others together. So a rare class among overlapping ones, whose share hardly any object tells, keeps what is known of
+it, and a sky unlike the training set is found. A new object counts as half of one, ``w``: where a class is not quite as its
+model says, many objects are wrong about it together.
+
+Whether the members do look alike is asked of what a class does not model: noise and number of points (`unlike`).
 """
 
 from __future__ import annotations
@@ -12,15 +19,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaln
 
 from badac.calibration.coarsening import FloatArray
 from badac.calibration.pvalues import noise_level
 from badac.data.measurements import Measurements
-from badac.latent.mixture import logsumexp_rows
 from badac.training import TrainingScales
 
-_WORTH = 2.0  # objects' worth of belief in the training frequencies
-_SETTLED, _MOST_STEPS = 1e-7, 2000
+# Objects' worth of belief in the training frequencies at least, steps from there to all that were learned from, and what a new
+# object counts as.
+_LEAST_WORTH, _STEPS, _COUNTS_AS = 2.0, 9, 0.5
+# A training set that is not at hand counts as so many times the new objects.
+_UNKNOWN_WORTH = 10.0
+# Relative change of the shares at which Newton's method ends, and its steps at most.
+_SETTLED, _MOST_STEPS = 1e-8, 100
 # Outside of the training's central 98 % lie 2 % of objects like it; five times as many are others.
 _TAIL, _MOST_OUTSIDE = 0.01, 0.1
 _ENOUGH = 20  # objects: of fewer, one in ten is chance
@@ -39,32 +51,116 @@ class ClassFrequencies:
     standard_error: FloatArray
 
 
-def estimate_frequencies(log_match: FloatArray, log_prior: FloatArray) -> ClassFrequencies:
-    """Estimate shares from calibrated log evidence (n, k), starting from log priors (k,); a class of prior 0 stays out."""
+def estimate_frequencies(
+    log_match: FloatArray, log_prior: FloatArray, n_known: int | None = None
+) -> ClassFrequencies:
+    """Estimate shares from calibrated log evidence of new objects; a class of prior 0 stays out.
+
+    Parameters
+    ----------
+    log_match : (n, k)
+        Calibrated log evidence.
+    log_prior : (k,)
+        The frequencies that are expected.
+    n_known : int, optional
+        Number of objects that told them.
+    """
     possible = np.isfinite(log_prior)
-    prior = _WORTH * np.exp(log_prior)
-    share = np.exp(log_prior)
-    n = len(log_match)
-    for _ in range(_MOST_STEPS):
-        responsibility = _responsibility(log_match, share)
-        before, share = share, (responsibility.sum(axis=0) + prior) / (n + prior.sum())
-        if np.abs(share - before).max() < _SETTLED:
-            break
-    responsibility = _responsibility(log_match, share)
-    slope = responsibility[:, possible] / share[possible]
-    information = slope.T @ slope + np.diag(prior[possible] / share[possible] ** 2)
-    # The shares add up to one: the inverse of the information on that plane.
-    k = int(possible.sum())
-    bordered = np.block([[information, np.ones((k, 1))], [np.ones((1, k)), np.zeros((1, 1))]])
-    error = np.zeros(len(share))
-    error[possible] = np.sqrt(np.maximum(np.diagonal(np.linalg.pinv(bordered))[:k], 0.0))
-    return ClassFrequencies(share, error)
+    share, variance = np.where(possible, np.exp(log_prior), 0.0), np.zeros(len(log_prior))
+    if len(log_match) and possible.sum() > 1:
+        match = np.exp(log_match[:, possible] - log_match[:, possible].max(axis=1, keepdims=True))
+        most = _UNKNOWN_WORTH * len(match) if n_known is None else n_known
+        worth = np.geomspace(max(most, _LEAST_WORTH), _LEAST_WORTH, _STEPS)
+        found = [_Shares.most_probable(match, share[possible] / share[possible].sum(), worth[0])]
+        for less in worth[1:]:
+            found.append(found[-1].with_less_worth(match, less))
+        log_weight = np.array([each.log_evidence for each in found])
+        log_weight[0] += np.log(_STEPS - 1.0)
+        weight = np.exp(log_weight - log_weight.max())
+        weight /= weight.sum()
+        shares = np.stack([each.share for each in found])
+        share[possible] = weight @ shares
+        spread = np.stack([each.variance for each in found]) + (shares - share[possible]) ** 2
+        variance[possible] = weight @ spread
+    return ClassFrequencies(share, np.sqrt(variance))
 
 
-def _responsibility(log_match: FloatArray, share: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        joint = log_match + np.log(share)
-    return np.asarray(np.exp(joint - logsumexp_rows(joint)[:, None]))
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """The most probable shares, for one belief in those expected.
+
+    Attributes
+    ----------
+    expected, worth : (k,), float
+    share, variance : (k,)
+    log_evidence : float
+        Of the new objects, the shares integrated out by Laplace's method in their logarithms.
+    """
+
+    expected: FloatArray
+    worth: float
+    share: FloatArray
+    variance: FloatArray
+    log_evidence: float
+
+    @classmethod
+    def most_probable(
+        cls, match: FloatArray, expected: FloatArray, worth: float, start: FloatArray | None = None
+    ) -> _Shares:
+        """Find them from the evidence (n, k) relative to each object's best, by Newton's method: there is one maximum."""
+        belief = worth * expected
+        share = expected if start is None else start
+        value = _log_joint(match, share, belief)
+        for _ in range(_MOST_STEPS):
+            told, curvature = _told_and_curvature(match, share, belief)
+            # Relative changes of the shares, which go on adding up to one.
+            step = np.linalg.solve(_on_the_plane(curvature, share), np.append(told + belief, 0.0))[:-1]
+            # No share may fall to less than a tenth at once.
+            length = min(1.0, 0.9 / max(-step.min(), 0.9))
+            while True:
+                tried = share * (1.0 + length * step)
+                tried /= tried.sum()
+                found = _log_joint(match, tried, belief)
+                if found >= value - 1e-12 * abs(value) or length < 1e-10:
+                    break
+                length /= 2.0
+            share, value = tried, found
+            if length * np.abs(step).max() < _SETTLED:
+                break
+        told, curvature = _told_and_curvature(match, share, belief)
+        covariance = np.linalg.pinv(_on_the_plane(curvature, share))[:-1, :-1]
+        bent = curvature - (_COUNTS_AS * len(match) + worth) * np.outer(share, share)
+        log_evidence = (
+            value
+            + float(gammaln(worth) - gammaln(belief).sum())
+            + 0.5 * (len(share) - 1) * np.log(2.0 * np.pi)
+            - 0.5 * float(np.linalg.slogdet(bent[:-1, :-1])[1])
+        )
+        variance = share**2 * np.maximum(np.diagonal(covariance), 0.0)
+        return cls(expected, worth, share, variance, log_evidence)
+
+    def with_less_worth(self, match: FloatArray, worth: float) -> _Shares:
+        """Find those of a weaker belief, from these."""
+        return self.most_probable(match, self.expected, worth, self.share)
+
+
+def _log_joint(match: FloatArray, share: FloatArray, belief: FloatArray) -> float:
+    return _COUNTS_AS * float(np.log(match @ share).sum()) + float(belief @ np.log(share))
+
+
+def _told_and_curvature(
+    match: FloatArray, share: FloatArray, belief: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Objects (k,) that tell each class, and minus the second derivative (k, k), both by the logarithms of the shares."""
+    responsibility = match * share
+    responsibility /= responsibility.sum(axis=1, keepdims=True)
+    told = _COUNTS_AS * responsibility.sum(axis=0)
+    return told, _COUNTS_AS * (responsibility.T @ responsibility) + np.diag(belief)
+
+
+def _on_the_plane(curvature: FloatArray, share: FloatArray) -> FloatArray:
+    """Return (k + 1, k + 1): the curvature bordered by what keeps the sum of the shares."""
+    return np.block([[curvature, share[:, None]], [share[None, :], np.zeros((1, 1))]])
 
 
 def unlike(training: Measurements, objects: Measurements, scales: TrainingScales) -> list[str]:

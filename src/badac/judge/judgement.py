@@ -101,7 +101,8 @@ class Judgement:
 
     def frequencies(self) -> ClassFrequencies:
         """Return how frequent each class is among these objects, with its uncertainty."""
-        return estimate_frequencies(self.calibrated, self.model.log_prior)
+        known = len(self.model.training_label) or None
+        return estimate_frequencies(self.calibrated, self.model.log_prior, known)
 
     def with_frequencies(self, found: ClassFrequencies) -> Judgement:
         """Return the walk of the same objects with other class priors; what does not depend on them is kept."""
