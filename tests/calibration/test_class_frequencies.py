@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 from badac import BADACClassifier, Measurements
-from badac.calibration.class_frequencies import _COUNTS_AS, _Shares, estimate_frequencies
+from badac.calibration.class_frequencies import _Evidence, _Shares, estimate_frequencies
 from badac.estimators.classifier import TrainingSupportWarning
 
 
@@ -43,13 +43,13 @@ def test_the_evidence_of_a_belief_is_its_integral(worth: float) -> None:
     match = np.exp(overlapping(np.array([0.6, 0.4]), 120, np.random.default_rng(8)))
     match /= match.max(axis=1, keepdims=True)
     expected = np.array([0.7, 0.3])
-    found = _Shares.most_probable(match, expected, worth)
+    found = _Shares.most_probable(_Evidence(match, 0.5), expected, worth)
     belief = worth * expected
 
     def joint(first: float) -> float:
         shares = np.array([first, 1.0 - first])
         log_density = ((belief - 1.0) * np.log(shares)).sum() + gammaln(worth) - gammaln(belief).sum()
-        return float(np.exp(_COUNTS_AS * np.log(match @ shares).sum() + log_density - found.log_evidence))
+        return float(np.exp(0.5 * np.log(match @ shares).sum() + log_density - found.log_evidence))
 
     whole = quad(joint, 0.0, 1.0, points=[found.share[0]], epsabs=1e-10)[0]
     # Laplace's method is off by some 1 / (effective number of objects), at least eight of which there are here.
@@ -68,9 +68,11 @@ def test_the_most_probable_shares_are_those_of_expectation_maximisation() -> Non
     for _ in range(20_000):
         responsibility = match * share
         responsibility /= responsibility.sum(axis=1, keepdims=True)
-        share = _COUNTS_AS * responsibility.sum(axis=0) + belief
+        share = 0.5 * responsibility.sum(axis=0) + belief
         share /= share.sum()
-    np.testing.assert_allclose(_Shares.most_probable(match, expected, 5.0).share, share, rtol=1e-5)
+    np.testing.assert_allclose(
+        _Shares.most_probable(_Evidence(match, 0.5), expected, 5.0).share, share, rtol=1e-5
+    )
 
 
 def test_a_rare_class_among_overlapping_ones_keeps_its_frequency() -> None:
@@ -91,7 +93,8 @@ def test_other_frequencies_are_found_from_many_objects_whatever_was_expected() -
     for n_known in (30, 100_000, None):
         found = estimate_frequencies(match, np.log(expected), n_known)
         assert (np.abs(found.share - share) < 4.0 * found.standard_error).all()
-        assert found.standard_error.max() < 0.03
+        # Thirty training objects teach classes that no number of new ones makes sharper.
+        assert found.standard_error.max() < (0.15 if n_known == 30 else 0.03)
 
 
 def test_no_objects_and_objects_that_tell_nothing_leave_what_is_known() -> None:

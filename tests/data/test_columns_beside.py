@@ -136,3 +136,34 @@ def test_a_table_of_the_objects_is_joined_by_name() -> None:
         from_table(points, objects=objects)
     with pytest.raises(ValueError, match="objects=table"):
         from_table(points, columns=["host_photoz"])
+
+
+def test_cells_of_the_objects_table_are_read_as_all_cells_are() -> None:
+    points = pd.DataFrame(
+        {"object_id": list("aabbccdd"), "mjd": [0.0, 1.0] * 4, "flux": np.arange(8.0), "flux_err": 0.1}
+    )
+    about = pd.DataFrame(
+        {
+            "object_id": list("dcba"),
+            "z": [0.4, 0.3, -999.0, 0.1],
+            "z_err": [-9.0, np.nan, 0.01, 0.01],
+            "mass": [4.0, 3.0, 99.0, 1.0],
+            "mass_ivar": [1.0, 1.0, 0.0, 4.0],
+            "kind": [1.0, np.nan, 2.0, 3.0],
+        }
+    )
+    found = from_table(points, objects=about, columns=["z", "mass", "kind"], missing=[-999])
+    beside = found.objects.columns
+    np.testing.assert_array_equal(beside["z"].values, [0.1, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(beside["mass"].values, [1.0, np.nan, 3.0, 4.0])
+    np.testing.assert_array_equal(beside["mass"].sigma, [0.5, np.inf, 1.0, 1.0])
+    np.testing.assert_array_equal(beside["kind"].sigma, [0.0, 0.0, np.inf, 0.0])
+    said = str(found.losses)
+    for sentence in (
+        "-999 means missing: z in 1 cell",
+        "negative error: it is one standard deviation (row 0, column z)",
+        "no error (NaN) for a measured value (row 1, column z)",
+        "mass = 99 in 1 row",
+    ):
+        assert sentence in said
+    assert "taken as exact" not in said

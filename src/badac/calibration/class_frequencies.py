@@ -8,8 +8,13 @@ probabilities on it, as long as the members of each class look alike in both. Ho
 worth, ``A``, the new objects say themselves: shares are averaged over values from two objects to as many as were learned from,
 by their evidence (Laplace's integral over the shares); the latter, with which nothing changed but by chance, is as likely as
 all others together. So a rare class among overlapping ones, whose share hardly any object tells, keeps what is known of
-it, and a sky unlike the training set is found. A new object counts as half of one, ``w``: where a class is not quite as its
-model says, many objects are wrong about it together.
+it, and a sky unlike the training set is found.
+
+    w = 1 / (2 + n_new / n_training)
+
+A new object counts as half of one at most: where a class is not quite as its model says, many objects are wrong about it
+together. And however many they are, they speak through classes that the training objects taught, and together tell no more than
+those do.
 
 Whether the members do look alike is asked of what a class does not model: noise and number of points (`unlike`).
 """
@@ -26,9 +31,8 @@ from badac.calibration.pvalues import noise_level
 from badac.data.measurements import Measurements
 from badac.training import TrainingScales
 
-# Objects' worth of belief in the training frequencies at least, steps from there to all that were learned from, and what a new
-# object counts as.
-_LEAST_WORTH, _STEPS, _COUNTS_AS = 2.0, 9, 0.5
+# Objects' worth of belief in the training frequencies at least, and steps from there to all that were learned from.
+_LEAST_WORTH, _STEPS = 2.0, 9
 # A training set that is not at hand counts as so many times the new objects.
 _UNKNOWN_WORTH = 10.0
 # Relative change of the shares at which Newton's method ends, and its steps at most.
@@ -69,11 +73,12 @@ def estimate_frequencies(
     share, variance = np.where(possible, np.exp(log_prior), 0.0), np.zeros(len(log_prior))
     if len(log_match) and possible.sum() > 1:
         match = np.exp(log_match[:, possible] - log_match[:, possible].max(axis=1, keepdims=True))
-        most = _UNKNOWN_WORTH * len(match) if n_known is None else n_known
-        worth = np.geomspace(max(most, _LEAST_WORTH), _LEAST_WORTH, _STEPS)
-        found = [_Shares.most_probable(match, share[possible] / share[possible].sum(), worth[0])]
+        known = max(_UNKNOWN_WORTH * len(match) if n_known is None else n_known, _LEAST_WORTH)
+        new = _Evidence(match, 1.0 / (2.0 + len(match) / known))
+        worth = np.geomspace(known, _LEAST_WORTH, _STEPS)
+        found = [_Shares.most_probable(new, share[possible] / share[possible].sum(), worth[0])]
         for less in worth[1:]:
-            found.append(found[-1].with_less_worth(match, less))
+            found.append(found[-1].with_less_worth(new, less))
         log_weight = np.array([each.log_evidence for each in found])
         log_weight[0] += np.log(_STEPS - 1.0)
         weight = np.exp(log_weight - log_weight.max())
@@ -83,6 +88,39 @@ def estimate_frequencies(
         spread = np.stack([each.variance for each in found]) + (shares - share[possible]) ** 2
         variance[possible] = weight @ spread
     return ClassFrequencies(share, np.sqrt(variance))
+
+
+@dataclass(frozen=True, eq=False)
+class _Evidence:
+    """What new objects tell of the shares.
+
+    Attributes
+    ----------
+    match : (n, k)
+        Evidence relative to that of each object's best class.
+    counts_as : float
+        What an object counts as, 1 for a whole one.
+    """
+
+    match: FloatArray
+    counts_as: float
+
+    @property
+    def count(self) -> float:
+        """What all of them count as."""
+        return self.counts_as * len(self.match)
+
+    def log_joint(self, share: FloatArray, belief: FloatArray) -> float:
+        """Log likelihood of shares (k,), with a belief in some that is worth so many objects of each class."""
+        return self.counts_as * float(np.log(self.match @ share).sum()) + float(belief @ np.log(share))
+
+    def told(self, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Objects (k,) of each class, and minus the second derivative (k, k), both by the logarithms of the shares."""
+        responsibility = self.match * share
+        responsibility /= responsibility.sum(axis=1, keepdims=True)
+        return self.counts_as * responsibility.sum(axis=0), self.counts_as * (
+            responsibility.T @ responsibility
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,31 +143,32 @@ class _Shares:
 
     @classmethod
     def most_probable(
-        cls, match: FloatArray, expected: FloatArray, worth: float, start: FloatArray | None = None
+        cls, new: _Evidence, expected: FloatArray, worth: float, start: FloatArray | None = None
     ) -> _Shares:
-        """Find them from the evidence (n, k) relative to each object's best, by Newton's method: there is one maximum."""
+        """Find them by Newton's method: there is one maximum."""
         belief = worth * expected
         share = expected if start is None else start
-        value = _log_joint(match, share, belief)
+        value = new.log_joint(share, belief)
         for _ in range(_MOST_STEPS):
-            told, curvature = _told_and_curvature(match, share, belief)
+            told, curvature = new.told(share)
             # Relative changes of the shares, which go on adding up to one.
-            step = np.linalg.solve(_on_the_plane(curvature, share), np.append(told + belief, 0.0))[:-1]
+            plane = _on_the_plane(curvature + np.diag(belief), share)
+            step = np.linalg.solve(plane, np.append(told + belief, 0.0))[:-1]
             # No share may fall to less than a tenth at once.
             length = min(1.0, 0.9 / max(-step.min(), 0.9))
             while True:
                 tried = share * (1.0 + length * step)
                 tried /= tried.sum()
-                found = _log_joint(match, tried, belief)
+                found = new.log_joint(tried, belief)
                 if found >= value - 1e-12 * abs(value) or length < 1e-10:
                     break
                 length /= 2.0
             share, value = tried, found
             if length * np.abs(step).max() < _SETTLED:
                 break
-        told, curvature = _told_and_curvature(match, share, belief)
+        curvature = new.told(share)[1] + np.diag(belief)
         covariance = np.linalg.pinv(_on_the_plane(curvature, share))[:-1, :-1]
-        bent = curvature - (_COUNTS_AS * len(match) + worth) * np.outer(share, share)
+        bent = curvature - (new.count + worth) * np.outer(share, share)
         log_evidence = (
             value
             + float(gammaln(worth) - gammaln(belief).sum())
@@ -139,23 +178,9 @@ class _Shares:
         variance = share**2 * np.maximum(np.diagonal(covariance), 0.0)
         return cls(expected, worth, share, variance, log_evidence)
 
-    def with_less_worth(self, match: FloatArray, worth: float) -> _Shares:
+    def with_less_worth(self, new: _Evidence, worth: float) -> _Shares:
         """Find those of a weaker belief, from these."""
-        return self.most_probable(match, self.expected, worth, self.share)
-
-
-def _log_joint(match: FloatArray, share: FloatArray, belief: FloatArray) -> float:
-    return _COUNTS_AS * float(np.log(match @ share).sum()) + float(belief @ np.log(share))
-
-
-def _told_and_curvature(
-    match: FloatArray, share: FloatArray, belief: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Objects (k,) that tell each class, and minus the second derivative (k, k), both by the logarithms of the shares."""
-    responsibility = match * share
-    responsibility /= responsibility.sum(axis=1, keepdims=True)
-    told = _COUNTS_AS * responsibility.sum(axis=0)
-    return told, _COUNTS_AS * (responsibility.T @ responsibility) + np.diag(belief)
+        return self.most_probable(new, self.expected, worth, self.share)
 
 
 def _on_the_plane(curvature: FloatArray, share: FloatArray) -> FloatArray:

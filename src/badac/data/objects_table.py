@@ -3,7 +3,8 @@
     from_table(points, objects=table, columns=["host_photoz"])
 
 puts the columns that are asked for beside the curves (`badac.data.Measurements.with_columns`), with their errors where the
-table has a column for them. The other columns travel along with the objects: a period to fold at, a position. Objects that the
+table has a column for them. Their cells are read as all cells are (`badac.data.cells`): numbers that mean missing, errors that
+are none, units. The other columns travel along with the objects: a period to fold at, a position. Objects that the
 table does not name have none of the values.
 """
 
@@ -18,16 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from badac.data.catalogue import Catalogue, as_names, name_key
-from badac.data.cells import as_one_error, numbers
+from badac.data.cells import Cells, read_cells
 from badac.data.columns import find
 from badac.data.conventions import Conventions
-from badac.data.error_sides import SIDED
 from badac.data.files import read_frame
 from badac.data.frames import as_frame
 from badac.data.pairing import pair_columns
 from badac.data.rows import names_of
 from badac.data.said_pairs import Pair
-from badac.data.validation import IntArray
+from badac.data.validation import BoolArray, FloatArray, IntArray
 from badac.data.vectors import vector_columns
 from badac.data.wide import checked_names
 
@@ -149,21 +149,15 @@ def with_objects(
             f"no object of the curves is in the table of the objects by its name ({known.key!r}): got "
             f"{list(known.place)[:1]} there and {[str(name) for name in catalogue.ids[:1].tolist()]} here."
         )
-    usable = ("sigma", *SIDED)
-    pairs = {
-        one.value: one for one in pair_columns(names).pairs if one.error is not None and one.kind in usable
+    pairs = {one.value: one for one in pair_columns(names).pairs if one.error is not None}
+    asked = [pairs.get(name, Pair(name, None)) for name in wanted]
+    named = row >= 0
+    cells = _usable(table.iloc[row[named]], asked, catalogue.read_as.get("missing", ()))
+    beside = {
+        name: (_at(named, cells.values[:, place]), _at(named, cells.sigma[:, place]))
+        for place, name in enumerate(wanted)
     }
-    beside = {}
-    for name in wanted:
-        values = numbers(table[name], name)
-        pair = pairs.get(name, Pair(name, None))
-        sides = [numbers(table[error], error) for error in pair.error_columns]
-        sigma = np.broadcast_to(as_one_error(pair, values, sides, Conventions()), values.shape)
-        # An error that is none (-9, say) belongs to a value that is none.
-        values = np.where(np.isfinite(sigma) & (sigma >= 0), values, np.nan)
-        sigma = np.where(np.isnan(values), np.nan, sigma)
-        beside[name] = (np.where(row >= 0, values[row], np.nan), np.where(row >= 0, sigma[row], np.nan))
-    losses = catalogue.losses
+    losses = catalogue.losses.merged(cells.losses)
     if (row < 0).any():
         losses = losses.and_note(
             f"{int((row < 0).sum())} objects are not in the table of the objects: they have no {', '.join(wanted)}"
@@ -175,3 +169,18 @@ def with_objects(
     joined = catalogue.objects.with_columns(beside)
     read_as = {**catalogue.read_as, "beside": tuple(wanted)}
     return replace(catalogue, objects=joined, losses=losses, recognised=recognised, read_as=read_as)
+
+
+def _usable(rows: Any, pairs: Sequence[Pair], missing: Sequence[float]) -> Cells:
+    """Return the cells of some rows of the table; a column without errors is exact, and that needs no word."""
+    cells = read_cells(rows, pairs, Conventions(missing=tuple(missing)))
+    exact = np.array([pair.error is None for pair in pairs], dtype=bool)
+    found = replace(cells, sigma=np.where(exact, 1.0, cells.sigma)).usable()
+    return replace(found, sigma=np.where(exact & ~np.isnan(found.values), 0.0, found.sigma))
+
+
+def _at(named: BoolArray, column: FloatArray) -> FloatArray:
+    """Return (n,): the numbers of the objects that the table names, in their order, and NaN of the others."""
+    out = np.full(len(named), np.nan)
+    out[named] = np.where(np.isfinite(column), column, np.nan)
+    return out
