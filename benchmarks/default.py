@@ -379,6 +379,8 @@ def adapted_words(results: dict[str, Any]) -> str:
     seeds = sorted({int(seed) for by_seed in results.values() for seed in by_seed})
     for name, by_seed in results.items():
         both = [one for one in by_seed.values() if {"badac", "adapted"} <= set(one)]
+        if not both:
+            continue
         mean = {
             model: {key: float(np.mean([one[model][key] for one in both])) for key in both[0][model]}
             for model in ("badac", "adapted")
