@@ -80,6 +80,10 @@ class TrainingScales:
         """How far out the value of a new object can be told from one that is farther (`badac.data.units`)."""
         return reach_of(max(abs(self.lower), abs(self.upper)) or 1.0)
 
+    def points(self, key: IntArray) -> TrainingScales:
+        """Return those of some points; what the classes have in common is told of all points or of none."""
+        return replace(self, centre=self.centre[key], scale=self.scale[key], pooled=None)
+
     @classmethod
     def of(cls, objects: Measurements) -> TrainingScales:
         """Summarise the training objects of all classes."""

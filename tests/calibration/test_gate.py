@@ -1,7 +1,7 @@
 import numpy as np
 
 from badac import BADACClassifier, Measurements
-from badac.calibration.stacking.gate import trees_tell_more
+from badac.calibration.stacking.gate import Gate
 from badac.classes.model import learned_again
 from badac.classes.population.population import Population
 from badac.data.measurements import Measurements as Objects
@@ -28,7 +28,8 @@ def training(objects: Objects, label: np.ndarray) -> TrainingSet:
 def test_the_gate_opens_where_trees_tell_more() -> None:
     objects, label = told_by_trees(800, seed=1)
     nothing = np.zeros((800, 2))
-    assert trees_tell_more(training(objects, label), nothing, 0.02)
+    gate = Gate.of(training(objects, label), nothing, 0.02)
+    assert gate is not None and gate.trees_tell_more()
 
 
 def test_the_gate_stays_shut_where_the_models_are_right() -> None:
@@ -39,9 +40,10 @@ def test_the_gate_stays_shut_where_the_models_are_right() -> None:
     exact = -0.5 * np.stack(
         [(objects.values**2).sum(axis=1), ((objects.values - 1.0) ** 2).sum(axis=1)], axis=1
     )
-    assert not trees_tell_more(training(objects, label), exact, 0.02)
+    gate = Gate.of(training(objects, label), exact, 0.02)
+    assert gate is not None and not gate.trees_tell_more()
     few = training(objects, label).take(np.arange(30))
-    assert not trees_tell_more(few, exact[:30], 0.02)
+    assert Gate.of(few, exact[:30], 0.02) is None
 
 
 def test_a_stack_by_invitation_leaves_the_score_to_the_class_models() -> None:

@@ -29,7 +29,7 @@ from badac.calibration.stacking import of_counts
 from badac.calibration.stacking.at_points import Deviating, learn_at_points
 from badac.calibration.stacking.base_models import BaseOutputs
 from badac.calibration.stacking.ensemble import Ensemble
-from badac.calibration.stacking.gate import trees_tell_more
+from badac.calibration.stacking.gate import Gate
 from badac.calibration.stacking.learning import (
     MOST_LEARNED,
     can_be_stacked,
@@ -172,18 +172,20 @@ def learn_calibration(
         calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
         told = np.isin(np.arange(len(label)), rows)
         some = objects_to_learn_from(own, _more(rows, len(own), own.rng))
-        # Nobody asks whether trees tell more where a stack is learned whatever they tell.
-        invited = (
-            can_be_stacked(own)
-            and not is_wanted(coarsening, len(some))
-            and trees_tell_more(own.take(rows), calibrated + log_prior, least_gain(len(rows)))
-        )
+        columns, invited = None, False
+        if can_be_stacked(own):
+            gate = Gate.of(own.take(rows), calibrated + log_prior, least_gain(len(rows)))
+            columns = None if gate is None else gate.telling_columns()
+            # Nobody asks whether trees tell more where a stack is learned whatever they tell.
+            if gate is not None and not is_wanted(coarsening, len(some)):
+                invited = columns is not None or gate.trees_tell_more()
         ensemble = learn_ensemble(
             own.take(some),
             models,
             (coarsening, missingness),
             told[some],
             use_gaps=may_tell.gaps,
+            columns=columns,
             invited=invited,
         )
     return PosteriorCalibration(coarsening, missingness, ensemble)

@@ -26,7 +26,7 @@ from badac.calibration.null_distribution import learn_nonconformity
 from badac.calibration.stacking.base_models import BaseModels, BaseOutputs, learn_each_again
 from badac.calibration.stacking.coverage import Coverage
 from badac.calibration.stacking.ensemble import Ensemble, noise_levels
-from badac.calibration.stacking.gate import trees_tell_more
+from badac.calibration.stacking.gate import Gate
 from badac.calibration.stacking.latent_columns import LatentColumns
 from badac.calibration.stacking.learning import (
     MOST_RELEARNED,
@@ -132,8 +132,10 @@ def learn_at_points(
     columns, seen = LatentColumns.of(training, evidence)
     latent = replace(training, objects=seen, scales=columns.scales)
     wanted = coarsening.exponent <= 1.0 and is_worth_a_stack(coarsening.gain, len(rows))
-    if not wanted and not trees_tell_more(latent.take(rows), alone + log_prior, least_gain(len(rows))):
-        return None
+    if not wanted:
+        gate = Gate.of(latent.take(rows), alone + log_prior, least_gain(len(rows)))
+        if gate is None or not gate.trees_tell_more():
+            return None
     # It knows no labels, so it may know the objects that are left out.
     known = at_most(latent, MOST_RELEARNED).objects
     blind = Population(shape="gaussian").fit(known, training.noise, rng, latent.scales)

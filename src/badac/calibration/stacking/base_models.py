@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import ClassVar
 
 import numpy as np
@@ -84,8 +85,8 @@ class BaseModels:
     def names(self) -> tuple[str, ...]:
         """Of all base learners, the class models first."""
         trees = ("trees, gaps seen" if tree.sees_gaps else "trees" for tree in self.trees)
-        named = zip(self.models, kinds(), strict=False)
-        beside = tuple(getattr(own[0], "name", usual) for own, usual in named)
+        named = zip_longest(self.models, kinds(), fillvalue="")
+        beside = tuple(getattr(own[0], "name", usual) for own, usual in named if own)
         return ("class models", *beside, *trees, *(("gaps",) if self.share is not None else ()))
 
     def log_evidences(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> FloatArray:

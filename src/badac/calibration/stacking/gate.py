@@ -1,82 +1,153 @@
-"""Whether trees would tell left-out objects better than the class models do: asked cheaply, before a stack is learned.
+"""Whether others would tell left-out objects better than the class models do: asked cheaply, before a stack is learned.
 
-    log P(class | d) = a log P_models(class | d) + b log P_trees(class | d) + constant
+    log P(class | d) = a log P_models(class | d) + b log P_others(class | d) + constant
 
-A few randomised trees are grown on a share of at most a thousand objects, and each object is asked of the trees that
-had not seen it (out of bag: Breiman 1996). The two weights are learned on one half of the objects and judged on the other. No
-noisy copies, no folds: it takes a tenth of a second, and only opens the gate. What the stack is worth is found by the stack.
+The others are a few randomised trees, grown on a share of at most a thousand objects, where each object is asked of the trees
+that had not seen it (out of bag: Breiman 1996); and the members in the few columns that these trees divide most by
+(`badac.calibration.stacking.telling_columns`). The two weights are learned on one half of the objects and judged on the other.
+No noisy copies, no folds: it takes a tenth of a second, and only opens the gate. What the stack is worth is found by the stack.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize
 
 from badac import _kernels
-from badac._kernels.trees import Growth
+from badac._kernels.trees import Growth, Nodes
+from badac.cached import cached_property
 from badac.calibration.coarsening import FloatArray, IntArray
+from badac.calibration.stacking.telling_columns import (
+    importance,
+    left_out_in,
+    most_important,
+    sets_of_columns,
+)
 from badac.calibration.stacking.trees import draw, not_drawn
 from badac.calibration.stacking.weights import log_losses
+from badac.classes.deconvolved import MOST_COLUMNS
 from badac.training import TrainingSet
+
+BoolArray = npt.NDArray[np.bool_]
 
 _OBJECTS = 1000  # tell a gain of 0.02 nats
 # Trees, each grown from so large a share of the objects: 30 of them had not seen an object.
 _TREES, _SHARE = 100, 0.7
 _LEAST_IN_LEAF = 2
 _SURE = 2.0  # standard errors
+# Of columns, which have more ways to be lucky; and they must tell about as much alone as all columns do, or their classes are
+# learned for little.
+_SURE_OF_COLUMNS, _ALONE = 3.0, 1.1
+_EXPONENTS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 _LEAST_OBJECTS = 60  # fewer cannot be sure of a gain that matters
 
 
-def trees_tell_more(training: TrainingSet, log_posterior: FloatArray, least: float) -> bool:
-    """Whether objects gain more than `least` nats each, for sure, by trees beside the class models.
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """Some left-out objects, what the class models say of them, and what others would.
 
-    Parameters
+    Attributes
     ----------
     training : TrainingSet
         (n, m), on a common grid.
-    log_posterior : (n, k)
-        Of the objects, left out of their own class; a constant per object does not matter.
+    own : (n, k)
+        Log posterior by the class models relative to the best, each object left out of its own class.
+    half : (n,)
+        Objects by which the others are weighed; the rest judges, and the other way round.
     least : float
+        Nats that an object must gain.
     """
-    usable = np.flatnonzero(np.isfinite(log_posterior).all(axis=1) & (training.counts[training.label] > 1))
-    if training.objects.own_points or len(usable) < _LEAST_OBJECTS:
-        return False
-    # A generator of its own: whether the gate is asked must not change what is drawn later.
-    rng = np.random.default_rng(len(usable))
-    if len(usable) > _OBJECTS:
-        usable = np.sort(rng.choice(usable, _OBJECTS, replace=False))
-    own = log_posterior[usable]
-    # A loss is never negative: who loses no more than that cannot gain it, whatever trees say.
-    if log_losses(own, training.label[usable]).mean() <= least:
-        return False
-    part = training.take(usable)
-    trees, asked = _out_of_bag(part)
-    own, label = own[asked], part.label[asked]
-    outputs = np.stack([own - own.max(axis=1, keepdims=True), trees[asked]], axis=1)
-    before = log_losses(outputs[:, 0], label)
-    after = np.empty(len(label))
-    half = rng.permutation(len(label)) % 2 == 0
-    for held in (half, ~half):
-        weights = _weights(outputs[~held], label[~held])
-        after[held] = log_losses(np.einsum("nok,o->nk", outputs[held], weights), label[held])
-    gain = before - after
-    return bool(gain.mean() > max(least, _SURE * float(gain.std()) / np.sqrt(len(gain))))
 
+    training: TrainingSet
+    own: FloatArray
+    half: BoolArray
+    least: float
 
-def _out_of_bag(training: TrainingSet) -> tuple[FloatArray, IntArray]:
-    """Log probabilities (n, k) by trees that had not seen the object, and the rows that any tree had not seen."""
-    scales, n, k = training.scales, len(training), training.n_classes
-    values = (training.objects.values - scales.centre) / scales.scale
-    seen = np.clip(np.where(training.objects.observed, values, 0.0), -1e30, 1e30).astype(np.float32)
-    rng = np.random.default_rng(0)
-    drawn = draw(training.label, _TREES, int(_SHARE * n), rng)
-    tried, seed = max(1, int(np.sqrt(seen.shape[1]))), rng.integers(2**62, size=_TREES)
-    nodes = _kernels.grow_trees(Growth(seen, training.label, drawn, seed, k, tried, _LEAST_IN_LEAF))
-    unseen = not_drawn(drawn, n)
-    votes, count = _kernels.walk_trees(seen, nodes, unseen), unseen.sum(axis=1)
-    share = np.maximum(np.bincount(training.label, minlength=k), 0.5) / n
-    asked = np.flatnonzero(count > 0)
-    return np.log((votes + share) / (count[:, None] + 1.0)), asked
+    @classmethod
+    def of(cls, training: TrainingSet, log_posterior: FloatArray, least: float) -> Gate | None:
+        """Return the gate for training objects with their left-out log posterior (n, k); None where nothing can be gained."""
+        usable = np.flatnonzero(
+            np.isfinite(log_posterior).all(axis=1) & (training.counts[training.label] > 1)
+        )
+        if training.objects.own_points or len(usable) < _LEAST_OBJECTS:
+            return None
+        # A generator of its own: whether the gate is asked must not change what is drawn later.
+        rng = np.random.default_rng(len(usable))
+        if len(usable) > _OBJECTS:
+            usable = np.sort(rng.choice(usable, _OBJECTS, replace=False))
+        own = log_posterior[usable] - log_posterior[usable].max(axis=1, keepdims=True)
+        # A loss is never negative: who loses no more than that cannot gain it, whatever others say.
+        if log_losses(own, training.label[usable]).mean() <= least:
+            return None
+        return cls(training.take(usable), own, rng.permutation(len(usable)) % 2 == 0, least)
+
+    @cached_property
+    def _seen(self) -> npt.NDArray[np.float32]:
+        """Values (n, m) in units of each point's spread, 0 where there is none."""
+        scales, objects = self.training.scales, self.training.objects
+        values = (objects.values - scales.centre) / scales.scale
+        return np.clip(np.where(objects.observed, values, 0.0), -1e30, 1e30).astype(np.float32)
+
+    @cached_property
+    def _trees(self) -> tuple[Nodes, BoolArray]:
+        """Trees, and (n, t) which of them had not seen each object."""
+        training, rng = self.training, np.random.default_rng(0)
+        n, k = len(training), training.n_classes
+        drawn = draw(training.label, _TREES, int(_SHARE * n), rng)
+        tried, seed = max(1, int(np.sqrt(self._seen.shape[1]))), rng.integers(2**62, size=_TREES)
+        growth = Growth(self._seen, training.label, drawn, seed, k, tried, _LEAST_IN_LEAF)
+        return _kernels.grow_trees(growth), not_drawn(drawn, n)
+
+    def trees_tell_more(self) -> bool:
+        """Whether objects gain by trees beside the class models, for sure."""
+        training, n = self.training, len(self.training)
+        trees, unseen = self._trees
+        votes, count = _kernels.walk_trees(self._seen, trees, unseen), unseen.sum(axis=1)
+        share = np.maximum(training.counts, 0.5) / n
+        told = np.log((votes + share) / (count[:, None] + 1.0))
+        return self._is_gained(told, _SURE, count > 0)
+
+    def telling_columns(self) -> IntArray | None:
+        """Return few columns by which objects gain beside the class models, for sure; None if there are none."""
+        training = self.training
+        weight = importance(self._trees[0], self._seen, training.label, training.n_classes)
+        most = _ALONE * float(log_losses(self.own, training.label).mean())
+        for columns in sets_of_columns(weight):
+            losses, told = self._in_columns(columns)
+            if losses.mean() <= most and self._is_gained(told, _SURE_OF_COLUMNS):
+                return self._largest_of_the_best(weight)
+        return None
+
+    def _largest_of_the_best(self, weight: FloatArray) -> IntArray:
+        """Return the largest of the sets that tell the most, by the weight (m,) of the columns: a mixture takes in more."""
+        sets = [most_important(weight, size) for size in range(2, MOST_COLUMNS + 1)]
+        losses = np.stack([self._in_columns(columns)[0] for columns in sets])
+        worse = losses - losses[losses.mean(axis=1).argmin()]
+        error = worse.std(axis=1) / np.sqrt(losses.shape[1])
+        return sets[int(np.flatnonzero(worse.mean(axis=1) <= error)[-1])]
+
+    def _in_columns(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Loss (n,) of each object by the members in these columns alone, and what they say of it (n, k)."""
+        training = self.training
+        log_share = np.log(np.maximum(training.counts, 0.5) / len(training))
+        told = left_out_in(columns, training) + log_share
+        losses = (log_losses(power * told, training.label) for power in _EXPONENTS)
+        return min(losses, key=np.mean), told
+
+    def _is_gained(self, other: FloatArray, errors: float, asked: BoolArray | None = None) -> bool:
+        """Whether objects, or those asked (n,), gain by the other (n, k), and by more than so many standard errors."""
+        rows = np.arange(len(self.own)) if asked is None else np.flatnonzero(asked)
+        own, half, label = self.own[rows], self.half[rows], self.training.label[rows]
+        outputs = np.stack([own, other[rows]], axis=1)
+        after = np.empty(len(label))
+        for held in (half, ~half):
+            weights = _weights(outputs[~held], label[~held])
+            after[held] = log_losses(np.einsum("nok,o->nk", outputs[held], weights), label[held])
+        gain = log_losses(own, label) - after
+        return bool(gain.mean() > max(self.least, errors * float(gain.std()) / np.sqrt(len(gain))))
 
 
 def _weights(outputs: FloatArray, label: IntArray) -> FloatArray:

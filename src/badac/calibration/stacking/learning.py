@@ -4,10 +4,11 @@ A stack is learned where left-out training objects gain by a coarsened posterior
 
     gain >= max(0.02, 1.2 / n) nats an object,     n training objects
 
-or where a few trees beside the class models gain as much (`badac.calibration.stacking.gate`): an exponent of 1 does not say
-that nothing else tells the classes better. The class models are right otherwise, and nothing is better than they are. In few
-objects a gain is chance: two free numbers (exponent and share of contaminated objects) gain one nat of all objects together
-where nothing is wrong (Wilks 1938), so that much must be gained in all. So the rule is the same at any number of objects.
+or where a few trees, or the members in a few of the columns, gain as much beside the class models
+(`badac.calibration.stacking.gate`): an exponent of 1 does not say that nothing else tells the classes better. The class models
+are right otherwise, and nothing is better than they are. In few objects a gain is chance: two free numbers (exponent and
+share of contaminated objects) gain one nat of all objects together where nothing is wrong (Wilks 1938), so that much must be
+gained in all. So the rule is the same at any number of objects.
 
 Every base model is asked about objects that it had not seen: as they are, and again with known noise added (values drawn, error
 bars grown accordingly), so that the weights (`badac.calibration.stacking.weights`) and what is normal
@@ -37,6 +38,7 @@ from badac.calibration.stacking.base_models import (
 )
 from badac.calibration.stacking.ensemble import Ensemble, noise_levels
 from badac.calibration.stacking.samples import at_most
+from badac.calibration.stacking.telling_columns import InColumns, learn_in, learn_in_again
 from badac.calibration.stacking.trees import N_KEPT, N_TREES, TO_CHOOSE_WITH, Copies, Trees, grow
 from badac.calibration.stacking.weights import Stacking, learn_stacking, log_losses
 from badac.classes.model import ClassModel
@@ -82,6 +84,7 @@ def learn_ensemble(
     told: BoolArray,
     *,
     use_gaps: bool = True,
+    columns: IntArray | None = None,
     invited: bool = False,
 ) -> Ensemble | None:
     """Learn a stack, where the coarsened posterior gains over the plain one, or trees beside it do.
@@ -99,8 +102,10 @@ def learn_ensemble(
         Which of the objects told the coarsening: some of them tell the weights.
     use_gaps : bool
         Whether trees may see the gaps of an object.
+    columns : (c,), optional
+        In which classes are learned as well (`badac.calibration.stacking.telling_columns`).
     invited : bool
-        Whether trees were found to tell more (`badac.calibration.stacking.gate`), where a stack is not wanted anyway
+        Whether others were found to tell more (`badac.calibration.stacking.gate`), where a stack is not wanted anyway
         (`is_wanted`). Then there is a stack only if probabilities
         follow it; what is strange is left to the class models, which hold.
     """
@@ -127,9 +132,14 @@ def learn_ensemble(
     else:
         trees, unseen = grow(training, seen, sees_gaps=False)
     of_gaps = left_out_log_probability(objects.observed, label, asked, training.n_classes)
+    of_columns: tuple[tuple[InColumns, ...], ...] = ()
+    if columns is not None:
+        apart = training.with_generator(rng.spawn(1)[0])
+        of_columns = (learn_in(columns, at_most(apart, MOST_RELEARNED)),)
     log_evidences = np.stack(
         [
             *_of_class_models(training, models, asked, copies),
+            *(_in_columns(apart, own, asked, copies) for own in of_columns),
             _of_trees(trees, unseen[asked], copies),
             *([np.tile(of_gaps, (len(copies), 1, 1))] if gaps else []),
         ],
@@ -152,7 +162,7 @@ def learn_ensemble(
     if not wanted and mean <= error:
         return None
     share = shares(objects.observed, label, training.n_classes) if gaps else None
-    base_models = BaseModels(learn_kinds(training), (trees.first(N_KEPT),), share)
+    base_models = BaseModels((*learn_kinds(training), *of_columns), (trees.first(N_KEPT),), share)
     outputs = [BaseOutputs(*of_copy) for of_copy in zip(copies, log_evidences, stacked, level, strict=True)]
     nonconformity = learn_nonconformity(outputs, truth, log_prior, scale)
     return Ensemble(base_models, None, stacking, nonconformity, mean, error, wanted)
@@ -226,6 +236,24 @@ def _of_class_models(
             out[row][:, held] = log_evidence(own, everyone).reshape(len(copies), len(held), -1)
 
     # Some parts side by side.
+    for _ in in_order(ask, _parts(training, asked)):
+        pass
+    return out
+
+
+def _in_columns(
+    training: TrainingSet, models: Sequence[InColumns], asked: IntArray, copies: Sequence[Measurements]
+) -> FloatArray:
+    """Log evidence (levels, r, k) of the copies of objects (r,) under classes in some columns that had not seen them."""
+    out = np.empty((len(copies), len(asked), len(models)))
+
+    def ask(part: tuple[IntArray, TrainingSet]) -> None:
+        held, rest = part
+        everyone = concatenate([copy[held] for copy in copies])
+        out[:, held] = log_evidence(learn_in_again(models, rest), everyone).reshape(
+            len(copies), len(held), -1
+        )
+
     for _ in in_order(ask, _parts(training, asked)):
         pass
     return out
