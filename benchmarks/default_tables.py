@@ -127,6 +127,14 @@ def wide(seed: int, m: int = 500, n: int = 400) -> Table:
     return noisy(rng.standard_normal((n, 5)) @ directions + shift[label], label, seed, low=0.3, high=1.5)
 
 
+def few_tell(seed: int, m: int = 50, telling: int = 4, n: int = 1200) -> Table:
+    """Clusters of three classes in some of the columns; the others tell nothing."""
+    values, label = datasets.make_classification(
+        n, m, n_informative=telling, n_redundant=0, n_classes=3, n_clusters_per_class=2, random_state=seed
+    )
+    return noisy(values, label, seed)
+
+
 def unequal(seed: int) -> Table:
     rng = np.random.default_rng(seed)
     full = blobs(seed, m=4, n=4000)
@@ -276,6 +284,8 @@ TABLES: dict[str, Callable[[int], Table]] = {
     "30 classes (10)": lambda seed: blobs(seed, 10, 30, 3000, 1),
     "100 classes (10)": lambda seed: blobs(seed, 10, 100, 6000, 1),
     "500 columns": wide,
+    "50 columns, 4 of which tell": few_tell,
+    "20 columns, 3 of which tell": lambda seed: few_tell(seed, 20, 3, 800),
     "20,000 objects (5)": lambda seed: blobs(seed, 5, 3, 22_000),
     "unequal classes (4)": unequal,
     "5 % wrong labels (4)": lambda seed: spoiled(blobs(seed, 4), seed, labels=0.05),

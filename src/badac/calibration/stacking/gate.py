@@ -101,23 +101,30 @@ class Gate:
         growth = Growth(self._seen, training.label, drawn, seed, k, tried, _LEAST_IN_LEAF)
         return _kernels.grow_trees(growth), not_drawn(drawn, n)
 
-    def trees_tell_more(self) -> bool:
-        """Whether objects gain by trees beside the class models, for sure."""
-        training, n = self.training, len(self.training)
+    @cached_property
+    def _by_trees(self) -> FloatArray:
+        """(n, k): log probabilities by the trees that had not seen the object."""
         trees, unseen = self._trees
         votes, count = _kernels.walk_trees(self._seen, trees, unseen), unseen.sum(axis=1)
-        share = np.maximum(training.counts, 0.5) / n
-        told = np.log((votes + share) / (count[:, None] + 1.0))
-        return self._is_gained(told, _SURE, count > 0)
+        share = np.maximum(self.training.counts, 0.5) / len(self.training)
+        return np.asarray(np.log((votes + share) / (count[:, None] + 1.0)))
+
+    def trees_tell_more(self) -> bool:
+        """Whether objects gain by trees beside the class models, for sure."""
+        before = log_losses(self.own, self.training.label)
+        return self._is_gained(before, self._weighed(self.own, self._by_trees), _SURE)
 
     def telling_columns(self) -> IntArray | None:
-        """Return few columns by which objects gain beside the class models, for sure; None if there are none."""
+        """Return few columns by which objects gain beside class models and trees, for sure; None if there are none."""
         training = self.training
         weight = importance(self._trees[0], self._seen, training.label, training.n_classes)
         most = _ALONE * float(log_losses(self.own, training.label).mean())
         for columns in sets_of_columns(weight):
             losses, told = self._in_columns(columns)
-            if losses.mean() <= most and self._is_gained(told, _SURE_OF_COLUMNS):
+            if losses.mean() > most:
+                continue
+            before, after = (self._weighed(self.own, self._by_trees, *more) for more in ((), (told,)))
+            if self._is_gained(before, after, _SURE_OF_COLUMNS):
                 return self._largest_of_the_best(weight)
         return None
 
@@ -137,25 +144,29 @@ class Gate:
         losses = (log_losses(power * told, training.label) for power in _EXPONENTS)
         return min(losses, key=np.mean), told
 
-    def _is_gained(self, other: FloatArray, errors: float, asked: BoolArray | None = None) -> bool:
-        """Whether objects, or those asked (n,), gain by the other (n, k), and by more than so many standard errors."""
-        rows = np.arange(len(self.own)) if asked is None else np.flatnonzero(asked)
-        own, half, label = self.own[rows], self.half[rows], self.training.label[rows]
-        outputs = np.stack([own, other[rows]], axis=1)
-        after = np.empty(len(label))
-        for held in (half, ~half):
-            weights = _weights(outputs[~held], label[~held])
-            after[held] = log_losses(np.einsum("nok,o->nk", outputs[held], weights), label[held])
-        gain = log_losses(own, label) - after
+    def _weighed(self, *outputs: FloatArray) -> FloatArray:
+        """Return (n,): losses by the weighted sum of outputs (n, k), with the weights of the other half of the objects."""
+        both, label = np.stack(outputs, axis=1), self.training.label
+        losses = np.empty(len(label))
+        for held in (self.half, ~self.half):
+            weights = _weights(both[~held], label[~held])
+            losses[held] = log_losses(np.einsum("nok,o->nk", both[held], weights), label[held])
+        return losses
+
+    def _is_gained(self, before: FloatArray, after: FloatArray, errors: float) -> bool:
+        """Whether losses (n,) fall for sure, by more than so many standard errors."""
+        gain = before - after
         return bool(gain.mean() > max(self.least, errors * float(gain.std()) / np.sqrt(len(gain))))
 
 
 def _weights(outputs: FloatArray, label: IntArray) -> FloatArray:
-    """Weights (2,), both positive, with the least log-loss; near those of the class models alone before anything is seen."""
+    """Weights (o,), all positive, with the least log-loss; near those of the first alone before anything is seen."""
+    others = outputs.shape[1] - 1
 
     def loss(log_weights: FloatArray) -> float:
         joint = np.einsum("nok,o->nk", outputs, np.exp(log_weights))
         return float(log_losses(joint, label).sum()) + 0.05 * float((log_weights**2).sum())
 
-    found = minimize(loss, np.log([0.7, 0.3]), method="Nelder-Mead", options={"maxiter": 60})
+    start = np.log([0.7, *[0.3 / others] * others])
+    found = minimize(loss, start, method="Nelder-Mead", options={"maxiter": 60 * others})
     return np.asarray(np.exp(found.x))
