@@ -23,12 +23,10 @@ from badac.calibration.coarsening import FloatArray, IntArray
 from badac.calibration.stacking.telling_columns import (
     importance,
     left_out_in,
-    most_important,
     sets_of_columns,
 )
 from badac.calibration.stacking.trees import draw, not_drawn
 from badac.calibration.stacking.weights import log_losses
-from badac.classes.deconvolved import MOST_COLUMNS
 from badac.training import TrainingSet
 
 BoolArray = npt.NDArray[np.bool_]
@@ -41,6 +39,8 @@ _SURE = 2.0  # standard errors
 # Of columns, which have more ways to be lucky; and they must tell about as much alone as all columns do, or their classes are
 # learned for little.
 _SURE_OF_COLUMNS, _ALONE = 3.0, 1.1
+# So many objects tell how many columns; these numbers of them are tried first.
+_TO_CHOOSE_WITH, _FIRST = 400, (1, 2, 4, 8)
 _EXPONENTS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 _LEAST_OBJECTS = 60  # fewer cannot be sure of a gain that matters
 
@@ -116,33 +116,35 @@ class Gate:
 
     def telling_columns(self) -> IntArray | None:
         """Return few columns by which objects gain beside class models and trees, for sure; None if there are none."""
-        training = self.training
-        weight = importance(self._trees[0], self._seen, training.label, training.n_classes)
-        most = _ALONE * float(log_losses(self.own, training.label).mean())
-        for columns in sets_of_columns(weight):
-            losses, told = self._in_columns(columns)
-            if losses.mean() > most:
-                continue
-            before, after = (self._weighed(self.own, self._by_trees, *more) for more in ((), (told,)))
-            if self._is_gained(before, after, _SURE_OF_COLUMNS):
-                return self._largest_of_the_best(weight)
-        return None
+        columns, training = self._columns_to_try(), self.training
+        if columns is None:
+            return None
+        told = _by_members(training, columns)[1]
+        before, after = (self._weighed(self.own, self._by_trees, *more) for more in ((), (told,)))
+        return columns if self._is_gained(before, after, _SURE_OF_COLUMNS) else None
 
-    def _largest_of_the_best(self, weight: FloatArray) -> IntArray:
-        """Return the largest of the sets that tell the most, by the weight (m,) of the columns: a mixture takes in more."""
-        sets = [most_important(weight, size) for size in range(2, MOST_COLUMNS + 1)]
-        losses = np.stack([self._in_columns(columns)[0] for columns in sets])
+    def _columns_to_try(self) -> IntArray | None:
+        """Return the largest set of columns that tells some objects as much as any does: a mixture sees in more columns.
+
+        None where none of them tells about as much alone as the class models do.
+        """
+        training = self.training
+        sets = sets_of_columns(importance(self._trees[0], self._seen, training.label, training.n_classes))
+        rows = np.arange(0, len(training), -(-len(training) // _TO_CHOOSE_WITH))
+        some = training.take(rows)
+        enough = _ALONE * log_losses(self.own[rows], some.label).mean()
+        first = {len(columns): _by_members(some, columns)[0] for columns in sets if len(columns) in _FIRST}
+        if min((losses.mean() for losses in first.values()), default=np.inf) > enough:
+            return None
+        losses = np.stack(
+            [
+                first[len(columns)] if len(columns) in first else _by_members(some, columns)[0]
+                for columns in sets
+            ]
+        )
         worse = losses - losses[losses.mean(axis=1).argmin()]
         error = worse.std(axis=1) / np.sqrt(losses.shape[1])
         return sets[int(np.flatnonzero(worse.mean(axis=1) <= error)[-1])]
-
-    def _in_columns(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Loss (n,) of each object by the members in these columns alone, and what they say of it (n, k)."""
-        training = self.training
-        log_share = np.log(np.maximum(training.counts, 0.5) / len(training))
-        told = left_out_in(columns, training) + log_share
-        losses = (log_losses(power * told, training.label) for power in _EXPONENTS)
-        return min(losses, key=np.mean), told
 
     def _weighed(self, *outputs: FloatArray) -> FloatArray:
         """Return (n,): losses by the weighted sum of outputs (n, k), with the weights of the other half of the objects."""
@@ -157,6 +159,14 @@ class Gate:
         """Whether losses (n,) fall for sure, by more than so many standard errors."""
         gain = before - after
         return bool(gain.mean() > max(self.least, errors * float(gain.std()) / np.sqrt(len(gain))))
+
+
+def _by_members(training: TrainingSet, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Loss (n,) of each object by the members in these columns alone, and what they say of it (n, k)."""
+    log_share = np.log(np.maximum(training.counts, 0.5) / len(training))
+    told = left_out_in(columns, training) + log_share
+    losses = (log_losses(power * told, training.label) for power in _EXPONENTS)
+    return min(losses, key=np.mean), told
 
 
 def _weights(outputs: FloatArray, label: IntArray) -> FloatArray:

@@ -5,9 +5,9 @@
 Where the others say nothing more of the class, the last factor is the same for every class, and leaving it out leaves out
 noise. In few columns a class may have any shape (`badac.classes.deconvolved`), in many only what a population can be.
 
-Which columns: those by which trees divide the classes, by the decrease of the Gini impurity (Breiman 2001). All that
-stand out, or the eight that tell most. Whether they tell more than is told already is asked cheaply: of the members
-themselves in these columns, widened, each object left out (`left_out_in`).
+Which columns: those by which trees divide the classes most, by the decrease of the Gini impurity (Breiman 2001), one to eight
+of them. How many, and whether they tell more than is told already, is asked cheaply: of the members themselves in these
+columns, widened, each object left out (`left_out_in`; `badac.calibration.stacking.gate` asks).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from badac._kernels.trees import Nodes
 from badac.calibration.coarsening import FloatArray, IntArray
-from badac.calibration.stacking.base_models import Widened
 from badac.classes.deconvolved import MOST_COLUMNS, DeconvolvedMixture
+from badac.classes.instances import Instances, widen
 from badac.data.measurements import Measurements
 from badac.noise.model import Noise
 from badac.registry import registered
@@ -31,8 +31,6 @@ from badac.training import TrainingScales, TrainingSet
 
 # So many trees know the columns: an importance is then known to a fifth of itself.
 _TREES = 40
-# A column stands out that divides so many times as much as the middle one.
-_STANDS_OUT = 2.0
 # Of the members, in units of each column's spread, where columns are tried.
 _WIDTH = 0.2
 # Nats behind the best class: no object says more.
@@ -79,25 +77,15 @@ class InColumns:
         return self.model.log_evidence(objects.points(self.columns), n_threads=n_threads)
 
 
-def most_important(importance: FloatArray, size: int = MOST_COLUMNS) -> IntArray:
-    """Return so many columns with the largest importance (m,), in their order."""
-    return np.sort(np.argsort(-importance, kind="stable")[:size])
-
-
 def sets_of_columns(importance: FloatArray) -> list[IntArray]:
-    """Return sets of columns to try, by the importance (m,) of each: those that stand out, and the most important ones.
-
-    None where a model of all columns is one of few.
+    """Return the most important column, the two, three, ... most important ones; never all, which are asked anyway.
 
     >>> import numpy as np
-    >>> sets_of_columns(np.array([5.0, 1, 1, 1, 4, 1, 1, 1, 1, 2.5]))
-    [array([0, 4, 9]), array([0, 1, 2, 3, 4, 5, 6, 9])]
+    >>> sets_of_columns(np.array([5.0, 1.0, 4.0, 2.0]))
+    [array([0]), array([0, 2]), array([0, 2, 3])]
     """
-    if len(importance) <= MOST_COLUMNS:
-        return []
-    standing = int((importance > _STANDS_OUT * np.median(importance)).sum())
-    sizes = (standing, MOST_COLUMNS) if 2 <= standing < MOST_COLUMNS else (MOST_COLUMNS,)
-    return [most_important(importance, size) for size in sizes]
+    order = np.argsort(-importance, kind="stable")
+    return [np.sort(order[:size]) for size in range(1, min(MOST_COLUMNS, len(order) - 1) + 1)]
 
 
 def importance(nodes: Nodes, seen: npt.NDArray[np.float32], label: IntArray, n_classes: int) -> FloatArray:
@@ -123,18 +111,25 @@ def importance(nodes: Nodes, seen: npt.NDArray[np.float32], label: IntArray, n_c
 def left_out_in(columns: IntArray, training: TrainingSet) -> FloatArray:
     """Return (n, k): log evidence of the columns under the members, widened, each object left out of its own class.
 
-    Relative to the best class, and none impossible: a class of one member, or none, is as improbable as any.
+    Relative to the best class, and none impossible: the class of an only member says of it as little as one without members.
     """
-    objects, label = training.objects.points(columns), training.label
-    scales = training.scales.points(columns)
+    objects, scales = training.objects.points(columns), training.scales.points(columns)
+    # All of them as curves, gaps filled, whatever their class.
+    curves = Instances().fit(objects, training.noise, training.rng, scales).curves
+    assert curves is not None
+    match = training.noise.log_match(objects, widen(curves, _WIDTH * scales.scale))
+    np.fill_diagonal(match, -np.inf)
+    order = np.argsort(training.label, kind="stable")
+    classes, first = np.unique(training.label[order], return_index=True)
+    match = match[:, order]
+    best = np.max(match, axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        of_members = np.log(np.add.reduceat(np.exp(match - best), first, axis=1))
+    others = training.counts[classes] - (training.label[:, None] == classes)
     out = np.full((len(training), training.n_classes), -np.inf)
-    for number in np.flatnonzero(training.counts > 1).tolist():
-        rows = label == number
-        members = Widened(_WIDTH).fit(objects[rows], training.noise, training.rng, scales)
-        out[rows, number] = members.leave_one_out()
-        out[~rows, number] = members.log_evidence(objects[~rows])
+    out[:, classes] = of_members - np.log(np.maximum(others, 1))
     best = out.max(axis=1, keepdims=True)
-    return np.maximum(np.where(np.isneginf(best), 0.0, out - best), -_FARTHEST)
+    return np.asarray(np.maximum(out - best, -_FARTHEST))
 
 
 def learn_in(columns: IntArray, training: TrainingSet) -> tuple[InColumns, ...]:
