@@ -15,13 +15,14 @@ import numpy as np
 
 from badac.calibration.coarsening import FloatArray
 from badac.calibration.missingness import log_probability
+from badac.calibration.stacking.all_classes import log_evidence_of_kind
 from badac.calibration.stacking.samples import at_most
 from badac.calibration.stacking.trees import Trees
 from badac.classes.instances import Instances, widen
 from badac.classes.model import ClassModel, learned_again
 from badac.classes.pointwise import Pointwise
 from badac.data.measurements import Measurements
-from badac.evidence import GivesEvidence, log_evidence
+from badac.evidence import GivesEvidence
 from badac.noise.model import Noise
 from badac.registry import registered
 from badac.threads import each_apart
@@ -90,7 +91,8 @@ class BaseModels:
 
     def log_evidences(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> FloatArray:
         """Return (n, o, k): the output of each of `names` for objects (n, m) with `evidence` (n, k) under the class models."""
-        outputs = [evidence, *(log_evidence(own, objects, n_threads=n_threads) for own in self.models)]
+        beside = (log_evidence_of_kind(own, objects, n_threads=n_threads) for own in self.models)
+        outputs = [evidence, *beside]
         outputs += [trees.log_evidence(objects, n_threads=n_threads) for trees in self.trees]
         if self.share is not None:
             outputs.append(log_probability(objects.observed, self.share))
