@@ -3,8 +3,8 @@
     P(d) = sum_h w_h P_h(d)
 
 for widths or bandwidths ``h`` in order. Neighbours that say nearly the same of every object share one weight between them as
-they like, and all of them cost as much as the one that would do: `fewest` leaves out whatever the others explain as well. Widths
-of tails (`badac.classes.population.tails`) lose nothing by it. The bandwidths of a kernel density do (asteroids of
+they like, and all of them cost as much as the one that would do: `fewest` leaves out whatever the others explain as well.
+Widths of tails (`badac.classes.population.tails`) lose nothing by it. The bandwidths of a kernel density do (asteroids of
 `benchmarks/default.py`, seeds 500 to 509: log-loss +.0014 +- .0007), and keep theirs.
 """
 
