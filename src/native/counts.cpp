@@ -17,7 +17,7 @@ constexpr Levels<CountsKernels> kLevels = BADAC_LEVELS(counts_kernels);
 // The model with its factors turned, so that points lie side by side.
 struct Model {
     CountsModel in{};
-    AlignedVector<double> mean, psi, unit, factors_t, products_t;
+    AlignedVector<double> mean, psi, unit, per_unit, factors_t, products_t;
 
     Model(const Matrix& counts, const Matrix& exposure, const Vector& own_mean, const Matrix& factors, const Vector& own_psi, int group) {
         in.m = int64_t(counts.shape(1)), in.r = small(factors.shape(1), "too many factors");
@@ -27,7 +27,7 @@ struct Model {
         require(int64_t(own_psi.shape(0)) == in.m, "psi does not fit counts");
         in.padded = (in.m + group - 1) / group * group;
         const int r = in.r, p = r * (r + 1) / 2;
-        mean.assign(size_t(in.padded), 0.0), psi.assign(size_t(in.padded), 1.0), unit.assign(size_t(in.padded), 1.0);
+        mean.assign(size_t(in.padded), 0.0), psi.assign(size_t(in.padded), 1.0), unit.assign(size_t(in.padded), 1.0), per_unit.assign(size_t(in.padded), 1.0);
         factors_t.assign(size_t(r * in.padded), 0.0), products_t.assign(size_t(p * in.padded), 0.0);
         for (int64_t j = 0; j < in.m; ++j) {
             const double* row = factors.data() + j * r;
@@ -38,9 +38,9 @@ struct Model {
                 factors_t[size_t(a * in.padded + j)] = row[a];
                 for (int c = a; c < r; ++c, ++e) products_t[size_t(e * in.padded + j)] = row[a] * row[c];
             }
-            mean[size_t(j)] = own_mean.data()[j], psi[size_t(j)] = own_psi.data()[j], unit[size_t(j)] = std::sqrt(square);
+            mean[size_t(j)] = own_mean.data()[j], psi[size_t(j)] = own_psi.data()[j], unit[size_t(j)] = std::sqrt(square), per_unit[size_t(j)] = 1.0 / unit[size_t(j)];
         }
-        in.mean = mean.data(), in.psi = psi.data(), in.unit = unit.data();
+        in.mean = mean.data(), in.psi = psi.data(), in.unit = unit.data(), in.per_unit = per_unit.data();
         in.factors = factors.data(), in.factors_t = factors_t.data(), in.products_t = products_t.data();
     }
 };
@@ -81,14 +81,17 @@ void bind_counts(nb::module_& m) {
             require(count >= 1 && out.size() == counts.shape(0) * size_t(count), "out does not fit positions");
             const int n_nodes = small(nodes.shape(0), "too many nodes");
             require(n_nodes >= 1 && n_nodes <= kCountsMaxNodes && log_weights.shape(0) == nodes.shape(0), "log_weights do not fit nodes");
+            const int64_t padded = model.in.padded;
             AlignedVector<double> away(size_t(width * n_nodes)), excess(size_t(width * n_nodes));
+            AlignedVector<double> away_t(size_t(padded * n_nodes), 0.0), excess_t(size_t(padded * n_nodes), 0.0);
             for (int64_t j = 0; j < width; ++j)
                 for (int q = 0; q < n_nodes; ++q) {
                     const size_t place = size_t(j * n_nodes + q);
                     away[place] = nodes.data()[q] * std::sqrt(psi.data()[j]);
                     excess[place] = std::expm1(away[place]);
+                    away_t[size_t(q * padded + j)] = away[place], excess_t[size_t(q * padded + j)] = excess[place];
                 }
-            const CountsNodes through{n_nodes, away.data(), excess.data(), log_weights.data()};
+            const CountsNodes through{n_nodes, away.data(), excess.data(), away_t.data(), excess_t.data(), log_weights.data()};
             const double cost = double(width * count) * (double(r) + 20.0 * (n_nodes + 1.0));
             over_each_object(int64_t(counts.shape(0)), cost, n_threads, kernels.likelihood_work(model.in, through, count), [&](int64_t i, double* work) {
                 kernels.log_likelihood(model.in, through, counts.data() + i * width, exposure.data() + i * width,

@@ -14,6 +14,7 @@ struct CountsModel {
     const double* mean;        // (padded), zeros beyond m
     const double* psi;         // (padded), ones beyond m
     const double* unit;        // (padded): the population's own width at each point, ones beyond m
+    const double* per_unit;    // (padded): one over it
     const double* factors;     // (m, r)
     const double* factors_t;   // (r, padded), zeros beyond m
     const double* products_t;  // (r (r + 1) / 2, padded): products of the factors, upper triangle row by row
@@ -26,7 +27,8 @@ struct CountsSteps {
 
 struct CountsNodes {
     int count;
-    const double *away, *excess;  // (m, count): u s and exp(u s) - 1 at each node u, for each point's spread s
+    const double *away, *excess;      // (m, count): u s and exp(u s) - 1 at each node u, for each point's spread s
+    const double *away_t, *excess_t;  // (count, padded): the same turned, zeros beyond m
     const double* log_weight;     // (count)
 };
 

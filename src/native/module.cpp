@@ -15,6 +15,7 @@
 #include "pointwise.hpp"
 #include "rows.hpp"
 #include "shape_rows.hpp"
+#include "single.hpp"
 #include "trees.hpp"
 #include "widths.hpp"
 
@@ -56,13 +57,14 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 15;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 16;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_hypothesis(m);
     bind_improve(m);
     bind_latent(m);
     bind_mixture(m);
     bind_points(m);
     bind_shape_rows(m);
+    bind_single(m);
     bind_low_rank(m);
     bind_pointwise(m);
     bind_rows(m);

@@ -22,6 +22,7 @@ from badac._kernels.latent import GROUP, Components, Gaussians, Near, latent_ste
 from badac._kernels.low_rank import Columns, LowRankPoints
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
+from badac._kernels.single import ClassCurves, ClassMixtures
 from badac._kernels.trees import Growth, Nodes, grow_trees
 from badac._kernels.widths import WidePoints
 from badac.noise import Outliers, Student
@@ -425,6 +426,26 @@ def _pointwise(n: int, m: int, g: int) -> Arguments:
     }
 
 
+def _class_curves(n: int, m: int, k: int) -> Arguments:
+    """Classes of one, two and all other curves, some points missing, an object that single precision does not reach."""
+    rng = np.random.default_rng([n, m, k])
+    curves = ClassCurves(
+        7.0 + rng.standard_normal((k, m)), rng.uniform(0.05, 1.0, (k, m)), np.unique([0, 1, min(3, k), k])
+    )
+    values, variance = 7.0 + rng.standard_normal((min(n, 999), m)), rng.uniform(0.0, 0.5, (min(n, 999), m))
+    variance[rng.random(variance.shape) < 0.2] = np.inf
+    values[0] *= 1e6
+    values, variance = np.resize(values, (n, m)), np.resize(variance, (n, m))
+    return {"values": values, "variance": variance, "curves": curves}
+
+
+def _class_points(n: int, m: int, g: int, c: int) -> Arguments:
+    """As `_pointwise`, of several classes."""
+    made = [_pointwise(n, m, g), *(_pointwise(n + number, m, g) for number in range(1, c))]
+    each = [one["mixtures"] for one in made]
+    return {**made[0], "mixtures": ClassMixtures(*(np.stack(part) for part in zip(*each, strict=True)))}
+
+
 def _growth(n: int, f: int, k: int, t: int) -> Arguments:
     """Rows with gaps, one number the same for all, another for all but the gaps."""
     rng = np.random.default_rng([n, f, k, t])
@@ -587,6 +608,22 @@ TABLE: dict[str, Row] = {
         (120_000, 100, 49),
         1e-11,
         1e-11,
+    ),
+    "curves_log_sums": Row(
+        _class_curves,
+        [(1, 1, 1), (3, 4, 7), (20, 9, 49), (33, 70, 100)],
+        (2000, 16, 500),
+        (20_000, 100, 6000),
+        1e-6,
+        2e-6,
+    ),
+    "points_log_sums": Row(
+        _class_points,
+        [(1, 1, 1, 1), (3, 4, 7, 2), (20, 9, 49, 3), (33, 2, 16, 9)],
+        (2000, 16, 49, 5),
+        (20_000, 100, 49, 30),
+        1e-6,
+        2e-6,
     ),
     "row_log_sums": Row(
         _rows_of_terms,

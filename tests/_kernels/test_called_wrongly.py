@@ -268,6 +268,18 @@ def pointwise(**changed: Any) -> None:
     core.pointwise_logsumexp(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+def curves_log_sums(**changed: Any) -> None:
+    given: dict[str, Any] = {"out": np.empty((2, 2)), "values": np.zeros((2, 3)), "variance": np.ones((2, 3))}
+    given |= {"y": np.zeros((4, 3)), "u": np.ones((4, 3)), "first": np.array([0, 1, 4])}
+    core.curves_log_sums(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def points_log_sums(**changed: Any) -> None:
+    given: dict[str, Any] = {"out": np.empty((2, 2)), "values": np.zeros((2, 3)), "variance": np.ones((2, 3))}
+    given |= {name: np.ones((2, 3, 4)) for name in ("y", "u")} | {"log_weights": np.zeros((2, 3, 4))}
+    core.points_log_sums(**{**given, "n_threads": 1, "level": "", **changed})
+
+
 def row_log_sums(**changed: Any) -> None:
     given: dict[str, Any] = {"out": np.empty(2), "terms": np.zeros((2, 3))}
     core.row_log_sums(**{**given, "n_threads": 1, "level": "", **changed})
@@ -311,6 +323,8 @@ CALLS: dict[str, Call] = {
     "bumps": bumps,
     **{n: lambda n=n, **c: widths(n, **c) for n in ("widths_posterior", "widths_log_likelihood")},
     "pointwise_logsumexp": pointwise,
+    "curves_log_sums": curves_log_sums,
+    "points_log_sums": points_log_sums,
     "row_log_sums": row_log_sums,
     "stacked_losses": stacked_losses,
     "grow_trees": growth,
@@ -362,6 +376,12 @@ def test_results_are_never_written_into_a_copy(kernel: str, output: str) -> None
 def test_objects_without_points(kernel: str) -> None:
     with pytest.raises(ValueError, match="points"):
         pairs(kernel, m=0)
+
+
+@pytest.mark.parametrize("first", [[0, 5], [1, 4], [0, 4, 4], [0, -1, 4], [0, 2**62, 4], [0], [-(2**63), 4]])
+def test_classes_are_within_the_curves(first: list[int]) -> None:
+    with pytest.raises(ValueError, match="first does not fit|a class has no curve"):
+        curves_log_sums(first=np.array(first), out=np.empty((2, max(len(first) - 1, 1))))
 
 
 @pytest.mark.parametrize("skip", [4, -2, 2**40, -(2**63), 2**63 - 1])

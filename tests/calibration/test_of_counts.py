@@ -13,6 +13,7 @@ from badac.calibration.coarsening import Coarsening
 from badac.calibration.stacking.of_counts import (
     Rates,
     can_be_stacked,
+    counts_and_exposure,
     learn_of_counts,
     log_negative_binomial,
 )
@@ -119,3 +120,14 @@ def test_probabilities_follow_a_stack_of_counts_that_ties() -> None:
     assert tied.in_posterior
     # A stack that has a say in what is strange may stay out of the probabilities.
     assert not replace(tied, ranks=True).in_posterior
+
+
+def test_rates_by_a_table_are_the_negative_binomial() -> None:
+    objects, label = _counts()
+    rates = learn_rates(_training(objects, label))[0]
+    few, many = objects, Measurements(objects.values + 2000.0, exposure=1.0 / objects.sigma)
+    for some in (few, many):
+        given = counts_and_exposure(some, rates[0].noise)
+        for one in rates:
+            expected = log_negative_binomial(*given, one.shape, one.exposure)
+            np.testing.assert_allclose(one.log_evidence(some), expected, rtol=1e-10, atol=1e-8)

@@ -26,10 +26,11 @@ def gaussian_log_likelihood(latent, positions):
     return latent.shift * positions[..., 0] - 0.5 * (squared + latent.offset[:, None])
 
 
-def test_gaussian_objects_miss_nothing():
+@pytest.mark.parametrize("draws", [16, 1])
+def test_gaussian_objects_miss_nothing(draws):
     latent = objects(20, 1, np.random.default_rng(0))
     found = importance_correction(
-        latent, GROUPS, lambda positions: gaussian_log_likelihood(latent, positions)
+        latent, GROUPS, lambda positions: gaussian_log_likelihood(latent, positions), draws=draws
     )
     np.testing.assert_allclose(found, 0.0, atol=1e-12)
 
@@ -55,6 +56,24 @@ def test_evidence_under_the_density_is_the_integral():
     # The draws stand for groups of sd 0.1 and 0.2, over which the ratio changes by a few tenths of a nat.
     assert np.abs(found - expected).mean() < 0.02
     assert np.abs(found - expected).max() < 0.2
+
+
+def test_one_position_is_enough_for_many_points():
+    """Laplace's approximation: a likelihood of a hundred points that each are far from Gaussian is next to it."""
+    rng = np.random.default_rng(2)
+    latent = LatentLikelihood(np.full((30, 1), 100.0), 100.0 * rng.uniform(-1.0, 1.0, (30, 1)), np.zeros(30))
+
+    def exact(positions):
+        # A hundred logistic points, with the curvature of the Gaussian where that has its top.
+        away = positions[..., 0] - latent.position
+        return -400.0 * np.log(np.cosh(0.5 * away))
+
+    grid = np.linspace(-6.0, 6.0, 20001)
+    values = exact(np.broadcast_to(grid[:, None], (30, len(grid), 1))) + norm.logpdf(grid)
+    expected = logsumexp(values, axis=1) + np.log(grid[1] - grid[0])
+    wide = Mixture.standard(1)
+    found = wide.log_evidence(latent) + importance_correction(latent, wide, exact, draws=1)
+    assert np.abs(found - expected).max() < 0.01
 
 
 @pytest.mark.parametrize("rank", [1, 3, 8])

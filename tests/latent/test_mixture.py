@@ -3,9 +3,10 @@ import pytest
 from scipy.cluster.vq import kmeans2
 from scipy.special import logsumexp
 
-from badac.latent.kernel_density import BANDWIDTHS, KernelDensity, best_weights
+from badac.latent.kernel_density import BANDWIDTHS, KernelDensity
 from badac.latent.likelihood import LatentLikelihood, project
 from badac.latent.mixture import Mixture, _spread_out, averaged, deconvolve, logsumexp_rows, start_mixture
+from badac.latent.mixture_weights import best_weights
 from badac.latent.moments import Spectrum
 from badac.latent.shape import Shape, choose_shape
 from badac.training import TrainingScales

@@ -7,7 +7,7 @@ import pytest
 
 from badac import Measurements
 from badac.latent import Factor
-from badac.latent.count_likelihood import counted_points, linked_log_likelihood, node_by_node
+from badac.latent.count_likelihood import PlainCounts, linked_log_likelihood, node_by_node
 from badac.noise import Poisson
 from badac.noise.counts import PoissonCounts
 
@@ -24,7 +24,7 @@ def test_at_once_is_node_by_node(exposure: float) -> None:
     counts[0] *= 1000.0  # far from what its rate says
     objects = Measurements(np.where(rng.random((30, 4)) < 0.1, np.nan, counts), exposure=each)
     noise = Poisson("1/sigma")
-    assert isinstance(noise, PoissonCounts) and counted_points(objects, factor, noise) is not None
+    assert isinstance(noise, PoissonCounts) and PlainCounts.of(objects, noise) is not None
     nodes, weights = np.polynomial.hermite_e.hermegauss(5)
     expected = node_by_node(objects, noise, spread, nodes, np.log(weights / weights.sum()))
     found = linked_log_likelihood(objects, factor, noise)(positions)

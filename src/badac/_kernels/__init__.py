@@ -3,8 +3,8 @@
 A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMPILED` is the core, None where it was not built
 or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
 else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
-that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `points`,
-`low_rank`, `pointwise`, `hypotheses`, `widths`, `counts`, `trees`, `rows`). All take `n_threads`, and no result depends on it.
+that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `points`, `low_rank`, `pointwise`,
+`single`, `hypotheses`, `widths`, `counts`, `trees`, `rows`). All take `n_threads`, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from badac._kernels import points as _points
 from badac._kernels import pointwise as _pointwise
 from badac._kernels import rows as _rows
 from badac._kernels import shape_rows as _shape_rows
+from badac._kernels import single as _single
 from badac._kernels import trees as _trees
 from badac._kernels import widths as _widths
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
@@ -43,6 +44,7 @@ __all__ = [
     "bump_rows",
     "cosine_rows",
     "curve_rows",
+    "curves_log_sums",
     "grouped_points",
     "grow_trees",
     "latent_improved",
@@ -61,6 +63,7 @@ __all__ = [
     "pair_log_match",
     "pair_logsumexp",
     "points_likelihood",
+    "points_log_sums",
     "pointwise_logsumexp",
     "poisson_log_likelihood",
     "poisson_posterior",
@@ -143,6 +146,8 @@ low_rank_offset = _dispatched(_low_rank.low_rank_offset)
 low_rank_filtered = _dispatched(_low_rank.low_rank_filtered)
 low_rank_gain = _dispatched(_low_rank.low_rank_gain)
 pointwise_logsumexp = _dispatched(_pointwise.pointwise_logsumexp)
+curves_log_sums = _dispatched(_single.curves_log_sums)
+points_log_sums = _dispatched(_single.points_log_sums)
 latent_without = _dispatched(_hypotheses.latent_without)
 bump_ratios = _dispatched(_hypotheses.bump_ratios)
 bump_average = _dispatched(_hypotheses.bump_average)

@@ -427,6 +427,26 @@ def walk_trees(
     asked: Any,
     n_threads: int,
 ) -> None: ...
+def curves_log_sums(
+    out: FloatArray,
+    values: FloatArray,
+    variance: FloatArray,
+    y: FloatArray,
+    u: FloatArray,
+    first: IntArray,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def points_log_sums(
+    out: FloatArray,
+    values: FloatArray,
+    variance: FloatArray,
+    y: FloatArray,
+    u: FloatArray,
+    log_weights: FloatArray,
+    n_threads: int,
+    level: str,
+) -> None: ...
 def pointwise_logsumexp(
     out: FloatArray,
     values: FloatArray,

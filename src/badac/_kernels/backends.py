@@ -27,6 +27,7 @@ from badac._kernels import (
     pointwise,
     rows,
     shape_rows,
+    single,
     trees,
     widths,
 )
@@ -38,6 +39,7 @@ from badac._kernels.low_rank import Columns, LowRankPoints
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
 from badac._kernels.rows import Losses
+from badac._kernels.single import ClassCurves, ClassMixtures
 from badac._kernels.trees import BoolArray, Growth, Nodes, SingleArray
 from badac._kernels.widths import WidePoints
 
@@ -182,6 +184,18 @@ class PointwiseLogsumexp(Protocol):
     ) -> FloatArray: ...
 
 
+class CurvesLogSums(Protocol):
+    def __call__(
+        self, values: FloatArray, variance: FloatArray, curves: ClassCurves, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
+class PointsLogSums(Protocol):
+    def __call__(
+        self, values: FloatArray, variance: FloatArray, mixtures: ClassMixtures, *, n_threads: int = 1
+    ) -> FloatArray: ...
+
+
 class Without(Protocol):
     def __call__(
         self,
@@ -303,6 +317,8 @@ class Backend:
     low_rank_filtered: LowRankFiltered = low_rank.low_rank_filtered
     low_rank_gain: LowRankGain = low_rank.low_rank_gain
     pointwise_logsumexp: PointwiseLogsumexp = pointwise.pointwise_logsumexp
+    curves_log_sums: CurvesLogSums = single.curves_log_sums
+    points_log_sums: PointsLogSums = single.points_log_sums
     latent_without: Without = hypotheses.latent_without
     bump_ratios: BumpRatios = hypotheses.bump_ratios
     bump_average: BumpAverage = hypotheses.bump_average

@@ -26,6 +26,7 @@ from badac._kernels import compiled_counts as counts
 from badac._kernels import compiled_latent as latent
 from badac._kernels import compiled_low_rank as low_rank
 from badac._kernels import compiled_rows as rows
+from badac._kernels import compiled_single as single
 from badac._kernels import compiled_trees as trees
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
 from badac._kernels.backends import Backend
@@ -171,6 +172,8 @@ COMPILED = Backend(
     low_rank_filtered=low_rank.low_rank_filtered,
     low_rank_gain=low_rank.low_rank_gain,
     pointwise_logsumexp=pointwise_logsumexp,
+    curves_log_sums=single.curves_log_sums,
+    points_log_sums=single.points_log_sums,
     latent_without=latent.latent_without,
     bump_ratios=latent.bump_ratios,
     bump_average=latent.bump_average,

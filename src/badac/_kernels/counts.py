@@ -85,7 +85,11 @@ class Quadrature(NamedTuple):
 
 
 def laplace(
-    observed: npt.NDArray[np.bool_], model: LinkModel, working: Working, steps: LaplaceSteps
+    observed: npt.NDArray[np.bool_],
+    model: LinkModel,
+    working: Working,
+    steps: LaplaceSteps,
+    start: tuple[FloatArray, FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return Gaussian values that stand for counts, their variances, and the links' posterior means, all (n, m).
 
@@ -96,15 +100,17 @@ def laplace(
     working : callable
         From rows, and the links' means and variances of these, to gradient and curvature of the log likelihood there.
     steps : LaplaceSteps
+    start : (n, m), (n, m), optional
+        Links and their variances to start from; those of the population if not given.
     """
     mean, factors, psi = model
     n, rank = len(observed), factors.shape[1]
     rows, columns = np.triu_indices(rank)
     outer = factors[:, rows] * factors[:, columns]
     twice = np.where(rows == columns, 1.0, 2.0)
-    # Each count starts from what the population says of it, not from itself: no counts are no reason for an infinite log.
-    link = np.broadcast_to(mean, observed.shape).copy()
-    variance = np.broadcast_to((factors**2).sum(axis=1) + psi, observed.shape).copy()
+    if start is None:
+        start = mean, (factors**2).sum(axis=1) + psi
+    link, variance = (np.broadcast_to(part, observed.shape).copy() for part in start)
     value, sigma2 = link.copy(), np.full(observed.shape, np.inf)
     unit = np.sqrt((factors**2).sum(axis=1) + psi)
     active = np.arange(n)
@@ -145,7 +151,13 @@ def poisson_posterior(
         rate = exposure[some] * np.exp(np.clip(link + 0.5 * variance, -_FARTHEST, _FARTHEST))
         return counts[some] - rate, rate
 
-    return laplace(exposure > 0.0, LinkModel(*model), working, steps)
+    mean, factors, psi = model
+    # Each count starts between itself and what the population says of it; none is no reason for an infinite log.
+    known = 1.0 / ((factors**2).sum(axis=1) + psi)
+    variance = 1.0 / (known + counts)
+    own = np.log(np.maximum(counts, 1.0) / np.where(exposure > 0.0, exposure, 1.0))
+    start = (known * mean + counts * own) * variance, variance
+    return laplace(exposure > 0.0, LinkModel(*model), working, steps, start)
 
 
 def poisson_log_likelihood(

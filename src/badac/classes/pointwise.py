@@ -85,11 +85,33 @@ class Pointwise:
             noise=noise,
         )
 
+    @property
+    def mixtures(self) -> PointMixtures:
+        """What stands at each point under Gaussian noise: the members that were observed there, and the broad one."""
+        assert self.curves is not None and self.own is not None and self.noise is not None, "fit first"
+        counts = self._counts
+        curves = with_one_width(self.curves, self.noise)
+        log_weights = np.where(counts, -np.log(counts.sum(axis=0)), -np.inf)
+        return PointMixtures(curves.values.T, (curves.sigma**2).T, log_weights.T)
+
+    @property
+    def _counts(self) -> npt.NDArray[np.bool_]:
+        """Which of the curves (k + 1, m) count at each point."""
+        assert self.own is not None, "fit first"
+        return np.vstack([self.own.observed, np.ones((1, self.own.n_points), dtype=np.bool_)])
+
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         assert self.curves is not None and self.own is not None and self.noise is not None, "fit first"
-        observed = np.vstack([self.own.observed, np.ones((1, self.own.n_points), dtype=np.bool_)])
         if kind_of(self.noise) is NoiseKind.GAUSSIAN and objects.covariance is None:
-            return _gaussian_evidence(self.noise, objects, self.curves, observed, n_threads)
+            objects = with_one_width(objects, self.noise)
+            seen = objects.observed
+            return _kernels.pointwise_logsumexp(
+                np.where(seen, objects.values, 0.0),
+                np.where(seen, objects.sigma**2, np.inf),
+                self.mixtures,
+                n_threads=n_threads,
+            )
+        observed = self._counts
         out = np.zeros(objects.n_objects)
         for point in range(objects.n_points):
             there = self.curves[observed[:, point]].points([point])
@@ -114,23 +136,3 @@ class Pointwise:
                 n_threads=n_threads,
             )
         return out
-
-
-def _gaussian_evidence(
-    noise: Noise,
-    objects: Measurements,
-    curves: Measurements,
-    counts: npt.NDArray[np.bool_],
-    n_threads: int,
-) -> FloatArray:
-    """Log evidence (n,) of objects under curves (k, m) that count at some points (k, m): all points in one go."""
-    objects, curves = with_one_width(objects, noise), with_one_width(curves, noise)
-    seen = objects.observed
-    log_weights = np.where(counts, -np.log(counts.sum(axis=0)), -np.inf)
-    mixtures = PointMixtures(curves.values.T, (curves.sigma**2).T, log_weights.T)
-    return _kernels.pointwise_logsumexp(
-        np.where(seen, objects.values, 0.0),
-        np.where(seen, objects.sigma**2, np.inf),
-        mixtures,
-        n_threads=n_threads,
-    )

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac.latent.kernel_density import best_weights
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, deconvolve, logsumexp_rows, start_mixture
+from badac.latent.mixture_weights import best_weights
 from badac.registry import registered
 from badac.training import FloatArray
 

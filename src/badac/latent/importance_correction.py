@@ -8,7 +8,10 @@ its exact likelihood ``P(d | z)``. Under a density ``p(z)`` of the class
 is exact for any ``g`` as the number of draws grows, and with a good ``g`` a few are enough. The draws come from the
 posterior under the class's own density, not under ``N(0, I)``: a population that is bent or thin puts the object elsewhere.
 A power ``t`` below one keeps the draws at least as broad as the exact posterior. They are the same every time (quasi-random
-and in pairs of opposite sign), so that evidence has no noise of its own.
+and in pairs of opposite sign), so that evidence has no noise of its own. Where the exact posterior is next to Gaussian a single
+position is enough, the posterior mean, with ``t = 1`` (Laplace's approximation):
+
+    P(d) / integral g p dz = P(d | z) / g(z)
 """
 
 from __future__ import annotations
@@ -50,17 +53,25 @@ def importance_correction(
     log_likelihood : callable
         From positions (n, K, r) of the n objects to their exact log likelihoods (n, K).
     draws : int
-        ``K``, even.
+        ``K``, even, or one: the posterior mean.
     """
+    if draws == 1:
+        mean = density.position(latent)[:, None, :]
+        return np.asarray((log_likelihood(mean) - _log_gaussian(latent, mean))[:, 0])
     broad = LatentLikelihood(_POWER * latent.precision, _POWER * latent.shift, _POWER * latent.offset)
     match = density.log_match(broad, n_threads=n_threads)
     responsibility = np.exp(match - logsumexp_rows(match)[:, None])
     drawn = posterior_draws(broad, density, responsibility, standard_points(broad.rank, draws))
-    moved = (drawn @ unpack(latent.precision)) * drawn
-    gaussian = (drawn @ latent.shift[..., None])[..., 0] - 0.5 * (moved.sum(axis=2) + latent.offset[:, None])
-    exact = log_likelihood(drawn)
+    gaussian, exact = _log_gaussian(latent, drawn), log_likelihood(drawn)
     # The same draws on both sides: an object that is Gaussian misses nothing, however few they are.
     return logsumexp_rows(exact - _POWER * gaussian) - logsumexp_rows((1.0 - _POWER) * gaussian)
+
+
+def _log_gaussian(latent: LatentLikelihood, positions: FloatArray) -> FloatArray:
+    """Log of ``g`` (n, K) at positions (n, K, r)."""
+    moved = (positions @ unpack(latent.precision)) * positions
+    pulled = (positions @ latent.shift[..., None])[..., 0]
+    return np.asarray(pulled - 0.5 * (moved.sum(axis=2) + latent.offset[:, None]))
 
 
 def posterior_draws(

@@ -29,6 +29,7 @@ from badac.cached import cached_property
 from badac.data.validation import BoolArray
 from badac.latent.likelihood import LatentLikelihood, products
 from badac.latent.mixture import Mixture, logsumexp_rows
+from badac.latent.mixture_weights import best_weights
 from badac.noise.model import IntArray
 from badac.registry import registered
 from badac.threads import over_blocks
@@ -42,7 +43,6 @@ BANDWIDTHS = (
     1.0,
 )  # from almost the member itself to the whole class, by factors of 1.7 to 2
 _MOST_CURVES = 2000  # by cost; the sampling error is then that of 2,000 members
-_SETTLED = 1e-6  # of a weight
 _IDLE = 1.5  # times the share of the prior member: a bandwidth below it explains no member
 _PAIRS_PER_BLOCK = 1 << 19  # block size: 4 MiB of doubles
 
@@ -241,20 +241,3 @@ def _object_features(
     constant = latent.offset - np.einsum("ia,ia->i", latent.shift, pulled)
     constant += shared.log_det + log_det
     return np.hstack([pulled, gain, np.ones((len(pulled), 1))]), constant
-
-
-def best_weights(log_evidence: FloatArray, *, steps: int = 200, prior: float | None = None) -> FloatArray:
-    """Mixture weights (h,) that maximise the summed log evidence of (n, h), by EM.
-
-    One prior member is spread evenly, or each has `prior` of one.
-    """
-    n, width = log_evidence.shape
-    prior = 1.0 / width if prior is None else prior
-    weights = np.full(width, 1.0 / width)
-    relative = np.exp(log_evidence - log_evidence.max(axis=1, keepdims=True))
-    for _ in range(steps):
-        share = weights * ((1.0 / (relative @ weights)) @ relative)
-        before, weights = weights, (share + prior) / (n + width * prior)
-        if np.abs(weights - before).max() < _SETTLED:
-            break
-    return np.asarray(weights)

@@ -148,6 +148,7 @@ def _process_summary(old: Fields) -> Fields:
 
 register_migration(
     Migration("Auto", 1, added={"alternatives": ()}),
+    Migration("BaseModels", 1, added={"in_single": False}),
     Migration("BADACClassifier", 0, renamed={"surroundings_": "scales_", "opinions_": "ensemble_"}),
     Migration("BADACClassifier", 1, added={"verbose": False}),
     Migration("BADACClassifier", 2, added={"beside_": None}),

@@ -16,6 +16,7 @@ import numpy as np
 
 from badac.calibration.coarsening import FloatArray
 from badac.calibration.missingness import log_probability
+from badac.calibration.stacking.all_classes import log_evidence_of_kind
 from badac.calibration.stacking.samples import at_most
 from badac.calibration.stacking.trees import Trees
 from badac.classes.instances import Instances, widen
@@ -63,7 +64,7 @@ class BaseOutputs:
     deviation: FloatArray | None = None
 
 
-@registered("part")
+@registered("part", version=2)
 @dataclass(frozen=True, eq=False)
 class BaseModels:
     """Other models of the same classes, learned from the same objects.
@@ -75,11 +76,14 @@ class BaseModels:
     trees : tuple of Trees
     share : (k, m) or None
         Where gaps are a base learner: share of each class's members that were observed at each point.
+    in_single : bool
+        Whether `models` are asked in single precision (`badac.calibration.stacking.all_classes`): not in a file from before.
     """
 
     models: tuple[tuple[GivesEvidence, ...], ...]
     trees: tuple[Trees, ...]
     share: FloatArray | None
+    in_single: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,7 +95,9 @@ class BaseModels:
 
     def log_evidences(self, objects: Measurements, evidence: FloatArray, *, n_threads: int = 1) -> FloatArray:
         """Return (n, o, k): the output of each of `names` for objects (n, m) with `evidence` (n, k) under the class models."""
-        outputs = [evidence, *(log_evidence(own, objects, n_threads=n_threads) for own in self.models)]
+        ask = log_evidence_of_kind if self.in_single else log_evidence
+        beside = (ask(own, objects, n_threads=n_threads) for own in self.models)
+        outputs = [evidence, *beside]
         outputs += [trees.log_evidence(objects, n_threads=n_threads) for trees in self.trees]
         if self.share is not None:
             outputs.append(log_probability(objects.observed, self.share))

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from badac.calibration.coarsening import Coarsening, FloatArray, IntArray
 from badac.calibration.missingness import Missingness, left_out_log_probability, shares
 from badac.calibration.null_distribution import learn_nonconformity
+from badac.calibration.stacking.all_classes import log_evidence_of_kind
 from badac.calibration.stacking.base_models import (
     BaseModels,
     BaseOutputs,
@@ -232,8 +233,10 @@ def _of_class_models(
     def ask(part: tuple[IntArray, TrainingSet]) -> None:
         held, rest = part
         everyone = concatenate([copy[held] for copy in copies])
-        for row, own in enumerate((learn_each_again(models, rest), *learn_kinds(rest))):
-            out[row][:, held] = log_evidence(own, everyone).reshape(len(copies), len(held), -1)
+        of_models = log_evidence(learn_each_again(models, rest), everyone)
+        of_kinds = (log_evidence_of_kind(own, everyone) for own in learn_kinds(rest))
+        for row, found in enumerate((of_models, *of_kinds)):
+            out[row][:, held] = found.reshape(len(copies), len(held), -1)
 
     # Some parts side by side.
     for _ in in_order(ask, _parts(training, asked)):

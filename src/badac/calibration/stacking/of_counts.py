@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, xlogy
 
 from badac.calibration.coarsening import Coarsening, FloatArray, IntArray
 from badac.calibration.null_distribution import learn_nonconformity
@@ -26,6 +26,8 @@ from badac.calibration.stacking.ensemble import Ensemble, noise_levels
 from badac.calibration.stacking.learning import MOST_TOLD, gain_of, stack, stacked_left_out, told_by_level
 from badac.calibration.stacking.weights import log_losses
 from badac.data.measurements import Measurements
+from badac.latent.count_likelihood import PlainCounts
+from badac.noise.counts import log_factorial
 from badac.noise.model import LinkedNoise, Noise, PerClassNoise
 from badac.registry import registered
 from badac.training import TrainingSet
@@ -64,8 +66,15 @@ class Rates:
     def log_evidence(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(counts | class), missing ones left out."""
         del n_threads
-        counts, exposure = counts_and_exposure(objects, self.noise)
-        return log_negative_binomial(counts, exposure, self.shape, self.exposure)
+        plain = PlainCounts.of(objects, self.noise) if isinstance(self.noise, LinkedNoise) else None
+        if plain is None or plain.places is None:
+            return log_negative_binomial(*counts_and_exposure(objects, self.noise), self.shape, self.exposure)
+        # As there, number by number of a table; what is the same for every class is known.
+        table = log_rising(self.shape, int(plain.counts.max(initial=0.0)))
+        rising = table.ravel()[plain.places].sum(axis=1) + self.shape @ np.log(self.exposure)
+        log_total = np.log(self.exposure + plain.exposure)
+        log_total *= self.shape + plain.counts
+        return np.asarray(plain.constant + rising - log_total.sum(axis=1))
 
 
 def counts_and_exposure(objects: Measurements, noise: Noise) -> tuple[FloatArray, FloatArray]:
@@ -81,9 +90,17 @@ def log_negative_binomial(
 ) -> FloatArray:
     """Log probability (n,) of counts (n, m) in exposures (n, m) for rates ~ Gamma(shape, known), each (m,) or (n, m)."""
     total = known + exposure
-    terms = gammaln(shape + counts) - gammaln(shape) - gammaln(counts + 1.0)
-    terms += shape * np.log(known / total) + counts * np.log(np.maximum(exposure, 1e-300) / total)
+    terms = gammaln(shape + counts) - gammaln(shape) - log_factorial(counts)
+    # log(known / total) and log(exposure / total), of which the exposures' own logarithms are the same for every class.
+    log_total = np.log(total)
+    terms += shape * (np.log(known) - log_total) + xlogy(counts, exposure) - counts * log_total
     return np.asarray(np.where(exposure > 0.0, terms, 0.0).sum(axis=1))
+
+
+def log_rising(shape: FloatArray, most: int) -> FloatArray:
+    """Return (most + 1, m): ``log shape (shape + 1) ... (shape + c - 1)`` of c counts up to `most`, for shapes (m,)."""
+    steps = np.log(shape + np.arange(most)[:, None])
+    return np.vstack([np.zeros_like(shape), np.cumsum(steps, axis=0)])
 
 
 def can_be_stacked(training: TrainingSet) -> bool:

@@ -30,6 +30,9 @@ _FARTHEST = 1e4
 # Tried in turn; the largest hardly softens, the smallest counts a hundred nats as five.
 _SOFTNESS = (1.0, 3.0, 8.0, 20.0)
 _KNOTS = 3
+# Of the loss: a millionth is a thousandth of what tells two kinds of softness apart. Weights of one half of the objects, which
+# begin at those of all and only tell what these are worth, need less.
+_SETTLED, _SETTLED_HALF = 1e-6, 2e-5
 # Rows, copies counted, that tell one softness from the next: their losses differ by some hundredths of a nat.
 _TO_CHOOSE_SOFTNESS_WITH = 1500
 # Sum of the weights that is expected beforehand, and the precisions of the priors.
@@ -114,7 +117,9 @@ def learn_stacking(
     else:
         softness, start = _choose_softness(log_evidences, label, log_prior, place, n_objects)
     soft = soften(log_evidences, softness)
-    _, weights, bias = _weigh(soft, label, log_prior, place, n_objects, start)
+    # What is like these weights only says what they are worth: to some thousandths of a nat.
+    settled = _SETTLED if like is None else _SETTLED_HALF
+    _, weights, bias = _weigh(soft, label, log_prior, place, n_objects, start, settled)
     return Stacking(weights, bias, knots, softness)
 
 
@@ -153,6 +158,7 @@ def _weigh(
     place: FloatArray,
     n_objects: int,
     start: tuple[FloatArray, FloatArray] | None,
+    settled: float = _SETTLED,
 ) -> tuple[float, FloatArray, FloatArray]:
     """Least penalised log-loss, with the weights (o, q) and biases (k,) that reach it, from those to start with."""
     n, count, classes = soft.shape
@@ -178,8 +184,7 @@ def _weigh(
 
     weights, bias = (np.exp(expected), np.zeros(classes)) if start is None else start
     vector = np.concatenate([np.log(weights).ravel(), bias])
-    # A millionth of the loss is a thousandth of what tells two kinds of softness apart.
-    found = minimize(loss, vector, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-6})
+    found = minimize(loss, vector, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": settled})
     log_weights, bias = _parts(found.x, count, knots)
     return float(found.fun), np.exp(log_weights), bias
 

@@ -91,7 +91,7 @@ def leave_one_out(
             out[held] = tails.log_evidence_by_width(members[held], rest.factor, rest.density)
         return out
 
-    tails, evidence = every.left_out(ask, keep_widest=outliers is not None)
+    tails, evidence = every.left_out(ask, keep_widest=outliers is not None, keep_first=not refit)
     left_out = tails.combine(evidence)
     if refit:
         return left_out, tails

@@ -20,8 +20,8 @@ from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import latent_likelihood, usual_draws
-from badac.latent.kernel_density import best_weights
 from badac.latent.mixture import logsumexp_rows
+from badac.latent.mixture_weights import best_weights, fewest
 from badac.noise.model import Noise
 from badac.registry import registered
 from badac.training import TrainingScales
@@ -41,7 +41,7 @@ _LARGEST_GAIN = 20.0  # nats: beyond, a member is impossible, however much so
 @registered("part", holds={"variances": "(t, m) >= 0", "weights": "(t,) >= 0"})
 @dataclass(frozen=True, eq=False)
 class Tails:
-    """Added variances (t, m) and their weights (t,); the first is zero for all points."""
+    """Added variances (t, m) and their weights (t,); the first is zero for all points, unless it has left (`weighted`)."""
 
     variances: FloatArray
     weights: FloatArray
@@ -64,23 +64,29 @@ class Tails:
         """Return the tails for points in other units: values times `scale` (m,)."""
         return Tails(self.variances * scale**2, self.weights)
 
-    def weighted(self, log_evidence: FloatArray, *, keep_widest: bool = False) -> Tails:
+    def weighted(
+        self, log_evidence: FloatArray, *, keep_widest: bool = False, keep_first: bool = True
+    ) -> Tails:
         """Weigh the widths by the members' left-out evidence under each of them (k, t); the useless ones leave.
 
         All of them leave unless together they gain more than two standard errors of the gain; then a width stays if it
-        explains two members or more. A class of a few hundred members has not yet shown all it can
-        do, and keeps a wide one with its share of the prior member; `keep_widest` keeps the widest in the same way.
+        explains two members or more that its neighbours do not explain as well (`badac.latent.mixture_weights.fewest`). A
+        class of a few hundred members has not yet shown all it can do, and keeps a wide one with its share of the prior
+        member; `keep_widest` keeps the widest in the same way. The first may leave only where `keep_first` says so.
         """
         weights = best_weights(log_evidence)
         kept = (weights * len(log_evidence) > 2.0) & _gains(log_evidence, weights)
-        kept[0] = True
+        needed = np.zeros(len(weights), dtype=np.bool_)
+        needed[0] = keep_first
         if len(log_evidence) <= _FEW and len(weights) > _WIDE:
-            kept[_WIDE] = True
-        kept[-1] |= keep_widest
-        return Tails(self.variances[kept], weights[kept] / weights[kept].sum())
+            needed[_WIDE] = True
+        needed[-1] |= keep_widest
+        kept[0] = True
+        kept = fewest(log_evidence, np.where(kept | needed, weights, 0.0), needed)
+        return Tails(self.variances[kept], best_weights(log_evidence[:, kept]))
 
     def left_out(
-        self, ask: Callable[[Tails], FloatArray], *, keep_widest: bool = False
+        self, ask: Callable[[Tails], FloatArray], *, keep_widest: bool = False, keep_first: bool = True
     ) -> tuple[Tails, FloatArray]:
         """Return the widths that left-out members of a small class ask for, and their evidence (k, t) under these.
 
@@ -89,7 +95,7 @@ class Tails:
         ask : callable
             From widths to the evidence of the members under each of them. Three of them and the one that a small class
             keeps anyway are asked for first, and the others where these gain.
-        keep_widest : bool
+        keep_widest, keep_first : bool
             As in `weighted`.
         """
         by_width = np.full((0, len(WIDTHS)), np.nan)
@@ -110,7 +116,7 @@ class Tails:
             weights = best_weights(pair, prior=1.0 / len(WIDTHS))
             return Tails(self.variances[[0, _WIDE]], weights), pair
         add(_REST)
-        tails = self.weighted(by_width, keep_widest=keep_widest)
+        tails = self.weighted(by_width, keep_widest=keep_widest, keep_first=keep_first)
         return tails, by_width[:, np.isin(self.variances[:, 0], tails.variances[:, 0])]
 
     def log_evidence_by_width(
@@ -126,7 +132,7 @@ class Tails:
         out = np.empty((objects.n_objects, len(self.weights)))
         most = usual_draws(noise, objects.n_points)
         for column, (extra, weight) in enumerate(zip(self.variances, self.weights, strict=True)):
-            draws = most if weight > _RARE else most // 2
+            draws = most if weight > _RARE else max(most // 2, 1)
             latent = latent_likelihood(
                 objects, factor.widened(extra), noise, density, draws=draws, n_threads=n_threads
             )
