@@ -45,7 +45,10 @@ from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import noise_of_class
 from badac.posterior import log_total
 from badac.registry import registered
-from badac.threads import in_order, over_blocks
+from badac.threads import each_apart, over_blocks
+
+# Of a class: a population of its rare members and its log prior, if there are some; members unlike all; isolated ones.
+_Rare = tuple[list[tuple[ClassSummary, float]], tuple[Unseen, ...], tuple[Isolated, ...]]
 
 
 @registered("anomaly", "auto", holds={"hypotheses": "(h,)", "shares": "(h,) >= 0"})
@@ -122,15 +125,7 @@ class Deviations:
 
     def doubtful(self, known: Known) -> BoolArray:
         """Whether each training object (n,) that was learned from could be rare, or unlike the others: for a part of them."""
-        out = np.ones(len(known.label), dtype=np.bool_)
-
-        def ask(index_and_summary: tuple[int, ClassSummary], _: int) -> None:
-            index, summary = index_and_summary
-            rows = np.flatnonzero(known.label == index)
-            out[rows] = doubtful_members(known.training[rows], summary)
-
-        over_blocks(ask, enumerate(() if self.grid is None else self.grid.classes), 1)
-        return out
+        return doubtful_members(known, () if self.grid is None else self.grid.classes)
 
     def refit_without_some(self, known: Known, doubtful: BoolArray, rng: np.random.Generator) -> Self:
         """Return what most of the training objects that it was learned from teach, with its choices kept.
@@ -176,28 +171,23 @@ class Deviations:
             rows = suspects(known, index, summaries[index], doubtful)
             return strange_ones(rows, self.log_bayes_factor(known.training[rows])) if rows.size else rows
 
-        rare = list(in_order(strange, range(len(summaries))))
-        found: list[ClassSummary] = []
-        priors: list[float] = []
-        for index, summary in enumerate(summaries):
-            if rare[index].size:
-                own, log_share = rare_population(known, index, summary, rare[index], rng)
-                found.append(own)
-                priors.append(log_share + known.log_prior[index])
+        def of_class(index: int, own: np.random.Generator) -> _Rare:
+            rows, summary, log_prior = strange(index), summaries[index], float(known.log_prior[index])
+            few: list[tuple[ClassSummary, float]] = []
+            if rows.size:
+                population, log_share = rare_population(known, index, summary, rows, own)
+                few = [(population, log_share + log_prior)]
+            unseen = self._unseen(known, index, rows, doubtful, lengths[index])
+            if self.grid is None or self.grid.scales.where is None or log_prior == -np.inf:
+                return few, unseen, ()
+            members = known.training[_others(known, index, rows)]
+            return few, unseen, isolated_members(members, summary, log_prior)
 
-        def beyond(index: int) -> tuple[tuple[Unseen, ...], tuple[Isolated, ...]]:
-            unseen = self._unseen(known, index, rare[index], doubtful, lengths[index])
-            if self.grid is None or self.grid.scales.where is None or known.log_prior[index] == -np.inf:
-                return unseen, ()
-            others = _others(known, index, rare[index])
-            log_prior = float(known.log_prior[index])
-            return unseen, isolated_members(known.training[others], summaries[index], log_prior)
-
-        unseen, isolated = zip(*in_order(beyond, range(len(summaries))), strict=True)
+        rare, unseen, isolated = zip(*each_apart(of_class, len(summaries), rng), strict=True)
         grid = replace(
             self.grid,
-            rare=tuple(found),
-            rare_log_prior=np.array(priors),
+            rare=tuple(population for population, _ in chain(*rare)),
+            rare_log_prior=np.array([log_prior for _, log_prior in chain(*rare)]),
             unseen=tuple(chain(*unseen)),
             isolated=tuple(chain(*isolated)),
         )
