@@ -31,6 +31,11 @@ def test_losses_are_those_of_the_formula(apart: float, share: float, k: int) -> 
     own = rng.uniform(0.1, 2.0, 300)
     expected = as_written(relative, label, log_prior, own, share)
     np.testing.assert_allclose(losses.at(own, share), expected, rtol=1e-10, atol=1e-13)
+    step = 1e-5
+    above, below = losses.at(own + step, share), losses.at(own - step, share)
+    np.testing.assert_allclose(
+        losses.slopes(own, share), (above - below) / (2.0 * step), rtol=1e-4, atol=1e-4 * apart
+    )
 
 
 def test_shares_have_the_same_sums() -> None:

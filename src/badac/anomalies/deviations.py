@@ -16,8 +16,9 @@ under the summaries of the classes (`badac.latent.class_summary`) that the hypot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar, Self
 
@@ -45,10 +46,7 @@ from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import noise_of_class
 from badac.posterior import log_total
 from badac.registry import registered
-from badac.threads import each_apart, over_blocks
-
-# Of a class: a population of its rare members and its log prior, if there are some; members unlike all; isolated ones.
-_Rare = tuple[list[tuple[ClassSummary, float]], tuple[Unseen, ...], tuple[Isolated, ...]]
+from badac.threads import each_apart, in_order, over_blocks
 
 
 @registered("anomaly", "auto", holds={"hypotheses": "(h,)", "shares": "(h,) >= 0"})
@@ -171,27 +169,45 @@ class Deviations:
             rows = suspects(known, index, summaries[index], doubtful)
             return strange_ones(rows, self.log_bayes_factor(known.training[rows])) if rows.size else rows
 
-        def of_class(index: int, own: np.random.Generator) -> _Rare:
-            rows, summary, log_prior = strange(index), summaries[index], float(known.log_prior[index])
-            few: list[tuple[ClassSummary, float]] = []
-            if rows.size:
-                population, log_share = rare_population(known, index, summary, rows, own)
-                few = [(population, log_share + log_prior)]
-            unseen = self._unseen(known, index, rows, doubtful, lengths[index])
-            if self.grid is None or self.grid.scales.where is None or log_prior == -np.inf:
-                return few, unseen, ()
-            members = known.training[_others(known, index, rows)]
-            return few, unseen, isolated_members(members, summary, log_prior)
-
-        rare, unseen, isolated = zip(*each_apart(of_class, len(summaries), rng), strict=True)
+        rare = list(in_order(strange, range(len(summaries))))
+        parts: list[Callable[[np.random.Generator], Any]] = []
+        for index, rows in enumerate(rare):
+            parts += [
+                partial(self._rare, known, index, rows),
+                partial(self._isolated, known, index, rows),
+                partial(self._unseen, known, index, rows, doubtful, lengths[index]),
+            ]
+        # All kinds of all classes side by side: they differ in how long they take.
+        found = each_apart(lambda number, own: parts[number](own), len(parts), rng)
+        populations, isolated, unseen = (list(chain(*found[kind::3])) for kind in range(3))
         grid = replace(
             self.grid,
-            rare=tuple(population for population, _ in chain(*rare)),
-            rare_log_prior=np.array([log_prior for _, log_prior in chain(*rare)]),
-            unseen=tuple(chain(*unseen)),
-            isolated=tuple(chain(*isolated)),
+            rare=tuple(population for population, _ in populations),
+            rare_log_prior=np.array([log_prior for _, log_prior in populations]),
+            unseen=tuple(unseen),
+            isolated=tuple(isolated),
         )
         return replace(self, grid=grid)
+
+    def _rare(
+        self, known: Known, index: int, rare: IntArray, rng: np.random.Generator
+    ) -> list[tuple[ClassSummary, float]]:
+        """The population of the rare members of class `index` (rows) and its log prior; none without such members."""
+        assert self.grid is not None
+        if not rare.size:
+            return []
+        population, log_share = rare_population(known, index, self.grid.classes[index], rare, rng)
+        return [(population, log_share + known.log_prior[index])]
+
+    def _isolated(
+        self, known: Known, index: int, rare: IntArray, _: np.random.Generator
+    ) -> tuple[Isolated, ...]:
+        """Members of class `index` that stand apart, without those that are known as rare (rows)."""
+        assert self.grid is not None
+        if self.grid.scales.where is None or known.log_prior[index] == -np.inf:
+            return ()
+        members = known.training[_others(known, index, rare)]
+        return isolated_members(members, self.grid.classes[index], float(known.log_prior[index]))
 
     def _unseen(
         self,
@@ -200,6 +216,7 @@ class Deviations:
         rare: IntArray,
         doubtful: BoolArray,
         length: float | None,
+        _: np.random.Generator,
     ) -> tuple[Unseen, ...]:
         """Members of class `index` unlike all that were seen, and unlike those that are known as rare (rows)."""
         assert self.grid is not None

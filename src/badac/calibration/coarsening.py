@@ -226,11 +226,15 @@ def _with_slope(
 ) -> tuple[float, float]:
     """Exponent at the level of the training objects, and its slope with the noise, by penalised log-loss."""
 
-    def loss(vector: FloatArray) -> float:
-        told = losses.at(expit(vector[0] + vector[1] * above), contaminated)
-        return float(told.sum() + 0.5 * ((vector[1] - _SLOPE[0]) / _SLOPE[1]) ** 2)
+    def loss(vector: FloatArray) -> tuple[float, FloatArray]:
+        """Penalised loss, and its derivatives (2,)."""
+        each = expit(vector[0] + vector[1] * above)
+        off = (vector[1] - _SLOPE[0]) / _SLOPE[1]
+        by_logit = losses.slopes(each, contaminated) * each * (1.0 - each)
+        slopes = np.array([by_logit.sum(), by_logit @ above + off / _SLOPE[1]])
+        return float(losses.at(each, contaminated).sum() + 0.5 * off**2), slopes
 
-    found = minimize(loss, [float(logit(exponent)), _SLOPE[0]], method="Nelder-Mead")
+    found = minimize(loss, [float(logit(exponent)), _SLOPE[0]], method="BFGS", jac=True)
     return max(float(expit(found.x[0])), _LEAST), float(max(found.x[1], 0.0))
 
 

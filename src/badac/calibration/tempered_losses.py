@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,23 +60,41 @@ class TemperedLosses:
 
     def of_shares(self, exponent: float | FloatArray, shares: Sequence[float]) -> FloatArray:
         """Return (s, n): the losses for each of some shares, which have their sums over the classes in common."""
-        asked = exponent * self._nearest > self._far[self.label]
-        rows = slice(None) if asked.all() else np.flatnonzero(asked)
-        label, relative = self.label[rows], self.relative[rows]
-        terms = (exponent if isinstance(exponent, float) else exponent[rows, None]) * relative
-        # Column by column: NumPy goes through narrow rows one at a time. Relative to the largest term nothing overflows.
-        best = reduce(np.maximum, terms.T)
-        terms -= best[:, None]
-        np.exp(terms, out=terms)
-        own, total = np.exp(-best), terms @ self._prior / self._prior[label]
+        asked = self._asked(exponent)
+        label, total = self.label[asked.rows], asked.match @ self._prior
         prior_sum = self._prior.sum() / self._prior
         out = np.empty((len(shares), len(self)))
         for place, share in zip(out, shares, strict=True):
             good = 1.0 - share
             place[:] = np.log((good + share * prior_sum) / (good + share))[self.label]
             # One logarithm an object in place of one a class.
-            place[rows] = np.log((good * total + share * prior_sum[label]) / (good * own + share))
+            whole = good * total / self._prior[label] + share * prior_sum[label]
+            place[asked.rows] = np.log(whole / (good * asked.own + share))
         return out
+
+    def slopes(self, exponent: FloatArray, contaminated: float) -> FloatArray:
+        """Return (n,): derivatives of the losses by the exponent of each object (n,)."""
+        asked, good = self._asked(exponent), 1.0 - contaminated
+        total = asked.match @ self._prior
+        known = contaminated * self._prior.sum()
+        steeper = asked.match * asked.relative @ self._prior
+        # The largest of the terms, by which contaminated objects count, is one of another class or the own one, of slope 0.
+        largest = reduce(np.maximum, asked.relative.T)
+        out = np.zeros(len(self))
+        out[asked.rows] = (good * steeper + known * largest) / (good * total + known)
+        out[asked.rows] -= contaminated * largest / (good * asked.own + contaminated)
+        return out
+
+    def _asked(self, exponent: float | FloatArray) -> _Asked:
+        """The objects that another class comes near to under these exponents."""
+        near = exponent * self._nearest > self._far[self.label]
+        rows = slice(None) if near.all() else np.flatnonzero(near)
+        relative = self.relative[rows]
+        match = (exponent if isinstance(exponent, float) else exponent[rows, None]) * relative
+        # Column by column: NumPy goes through narrow rows one at a time. Relative to the largest term nothing overflows.
+        best = reduce(np.maximum, match.T)
+        match -= best[:, None]
+        return _Asked(rows, relative, np.exp(match, out=match), np.exp(-best))
 
     @cached_property
     def _nearest(self) -> FloatArray:
@@ -93,3 +112,12 @@ class TemperedLosses:
     def _prior(self) -> FloatArray:
         """(k,): relative to the largest."""
         return np.asarray(np.exp(self.log_prior - self.log_prior.max()))
+
+
+class _Asked(NamedTuple):
+    """Some of the objects: which, their relative log evidence (a, k), ``t`` (a, k), and that of the own class (a,)."""
+
+    rows: slice | IntArray
+    relative: FloatArray
+    match: FloatArray
+    own: FloatArray
