@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from badac._kernels import Pairs, pair_best
 from badac.anomalies.bump import Bump
 from badac.anomalies.deviations import Deviations
+from badac.anomalies.hypothesis import Evaluator
 from badac.anomalies.matched_filter import log_bayes_factor
 from badac.anomalies.model import Known
 from badac.anomalies.reasons import Reasons
@@ -25,6 +27,7 @@ from badac.data.units import in_units
 from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import CountingNoise, noise_of_class
 from badac.printing import html_table, text_table
+from badac.threads import in_order, over_blocks
 
 __all__ = ["Explanation"]
 
@@ -37,6 +40,7 @@ NOTHING = "nothing strange"
 _OF_COLUMNS = {"bump": "one column off", "smooth deviation": "columns off together"}
 # Share of what makes a window strange that the bands named with it hold together.
 _MOST_OF_IT = 0.8
+_ROWS_PER_BLOCK = 2048  # block size
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,11 +244,15 @@ def explain(
     strange = (log_total > 0) & objects.observed.any(axis=1)
     evaluator = anomaly.evaluator
     found = evaluator.reasons(objects, n_threads=n_threads)
-    member = np.full(len(objects), -1, dtype=np.int64)
-    for index in np.unique(found.best):
-        rows = np.flatnonzero(found.best == index)
-        member[rows] = evaluator.most_alike(int(index), objects[rows], known, n_threads=n_threads)
+    member = most_alike(objects, found.best, evaluator, known, n_threads=n_threads)
     expected, expected_sigma = _as_measured(objects, found, known)
+    contribution = np.empty_like(found.pull)
+
+    def contribute(start: int, _: int) -> None:
+        rows = slice(start, start + _ROWS_PER_BLOCK)
+        contribution[rows] = log_bayes_factor(found.pull[rows], Bump().signal_to_noise)
+
+    over_blocks(contribute, range(0, len(objects), _ROWS_PER_BLOCK), n_threads)
     return Explanation(
         objects=objects,
         log_bayes_factor=log_total,
@@ -252,7 +260,7 @@ def explain(
         label=classes[found.best],
         member=member,
         pull=found.pull,
-        contribution=log_bayes_factor(found.pull, Bump().signal_to_noise),
+        contribution=contribution,
         window=found.window,
         window_log_bayes_factor=found.window_log_bayes_factor,
         expected=expected,
@@ -261,11 +269,29 @@ def explain(
     )
 
 
+def most_alike(
+    objects: Measurements, best: IntArray, evaluator: Evaluator, known: Known, *, n_threads: int = 1
+) -> IntArray:
+    """Return (n,): the row of the training object most alike to each object, of the class (n,) that fits it best."""
+    out = np.full(len(objects), -1, dtype=np.int64)
+
+    def ready(index: int) -> tuple[IntArray, IntArray, Pairs]:
+        asked = np.flatnonzero(best == index)
+        return asked, *evaluator.to_compare(index, objects[asked], known)
+
+    # All threads for one class after the other, whose objects are copied side by side.
+    for asked, rows, pairs in in_order(ready, np.unique(best).tolist(), n_threads):
+        out[asked] = rows[pair_best(pairs, n_threads=n_threads)]
+    return out
+
+
 def _as_measured(objects: Measurements, found: Reasons, known: Known) -> tuple[FloatArray, FloatArray]:
     """What was expected and its standard deviation (n, m), as counts where a class of counts lives in log rates."""
-    expected, sigma = found.expected.copy(), found.expected_sigma.copy()
-    for index in np.unique(found.best):
-        noise = noise_of_class(known.noise, int(index))
+    expected, sigma = found.expected, found.expected_sigma
+    noises = {int(index): noise_of_class(known.noise, int(index)) for index in np.unique(found.best)}
+    if any(isinstance(noise, CountingNoise) for noise in noises.values()):
+        expected, sigma = expected.copy(), sigma.copy()
+    for index, noise in noises.items():
         if not isinstance(noise, CountingNoise):
             continue
         rows = np.flatnonzero(found.best == index)

@@ -18,11 +18,12 @@ from badac.data.units import reach_of
 from badac.data.validation import largest, smallest
 from badac.noise.model import Noise, noise_of_class
 from badac.registry import registered
+from badac.threads import in_order
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_ROWS_PER_BLOCK = 4096  # block size
+_ROWS_PER_BLOCK = 2048  # block size
 
 
 @registered("part", holds={"variance": "(p,) >= 0", "members": ">= 0"})
@@ -172,25 +173,31 @@ def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatA
     """
     blocks = [slice(start, start + _ROWS_PER_BLOCK) for start in range(0, objects.n_objects, _ROWS_PER_BLOCK)]
     count, total = np.zeros(objects.n_points), np.zeros(objects.n_points)
-    for block in blocks:
+
+    def counted(block: slice) -> tuple[FloatArray | int, FloatArray]:
         values = objects.values[block]
         sums = values.sum(axis=0)
         if np.isnan(sums).any():
-            count += np.count_nonzero(~np.isnan(values), axis=0)
-            total += np.nansum(values, axis=0)
-        else:
-            count += len(values)
-            total += sums
+            return np.count_nonzero(~np.isnan(values), axis=0), np.nansum(values, axis=0)
+        return len(values), sums
+
+    for number, sums in in_order(counted, blocks):
+        count += number
+        total += sums
     safe = np.maximum(count, 1.0)
     centre = total / safe
     squares = np.zeros(objects.n_points)
     # In units of the largest value, whose square may be beyond a float.
     unit = max(abs(largest(objects.values)), abs(smallest(objects.values)))
     unit = unit if 0.0 < unit < np.inf else 1.0
-    for block in blocks:
+
+    def squared(block: slice) -> FloatArray:
         residual = objects.values[block] - centre
         residual /= unit
         np.square(residual, out=residual)
-        sums = residual.sum(axis=0)
-        squares += np.nansum(residual, axis=0) if np.isnan(sums).any() else sums
+        sums: FloatArray = residual.sum(axis=0)
+        return np.nansum(residual, axis=0) if np.isnan(sums).any() else sums
+
+    for sums in in_order(squared, blocks):
+        squares += sums
     return centre, unit * np.sqrt(squares / safe), count

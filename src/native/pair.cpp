@@ -29,6 +29,7 @@ constexpr double kTooManySurvivors = 0.35;
 constexpr double kTie = 1e-3, kRounding = 1e-13;  // nats beyond what float may be off; of scores in double that are taken for equal
 constexpr int kNearest = 3;  // tiles of curves that an object meets first: two to four cost the same
 constexpr int64_t kObjectsToSortFor = 4 * kWidestTile;
+constexpr int64_t kRowsAlong = 512;  // block size: rows that a thread takes at once along the directions
 
 // The order in which curves and objects meet, and what is known of them before they do.
 struct Plan {
@@ -38,17 +39,20 @@ struct Plan {
     std::unique_ptr<Bounds> bounds;           // null: nothing is known
 };
 
-Plan plan(const PairArrays& in, const Units& units, int64_t width, Poll& poll) {
+Plan plan(const PairArrays& in, const Units& units, int64_t width, const PairOptions& options, Poll& poll) {
     Plan out;
     if (in.n < kObjectsToSortFor || in.k < 4 * kWidestTile || in.k > INT32_MAX || in.n > INT32_MAX) return out;
     out.directions = std::make_unique<Directions>(in, units, poll);
     const auto all = [&](int64_t n, const auto& one) {
-        std::vector<Along> rows;
-        rows.reserve(size_t(n));
-        for (int64_t i = 0; i < n; ++i) {
-            poll.spent(2 * kDirections * in.m);
-            rows.push_back(one(i));
-        }
+        std::vector<Along> rows(static_cast<size_t>(n));
+        Blocks blocks((n + kRowsAlong - 1) / kRowsAlong, options.interrupted);
+        blocks.run(options.n_threads, [&](Blocks& queue) {
+            for (int64_t block; queue.next(block);)
+                for (int64_t i = block * kRowsAlong; i < std::min(n, (block + 1) * kRowsAlong); ++i) {
+                    queue.check();
+                    rows[size_t(i)] = one(i);
+                }
+        });
         return rows;
     };
     const std::vector<Along> curves = all(in.k, [&](int64_t i) { return out.directions->of_curve(i); });
@@ -510,7 +514,7 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
     Poll poll(options.interrupted);
     const Units units(in, poll);
     const int64_t objects = objects_per_block(in, options), curves = curves_per_block(in, options);
-    const Plan planned = only_double || !options.screen ? Plan{} : plan(in, units, kernels.tile_float, poll);
+    const Plan planned = only_double || !options.screen ? Plan{} : plan(in, units, kernels.tile_float, options, poll);
     CurveStore store(in, units, kernels, planned.order, curves);
     std::mutex mutex;
     Blocks blocks((in.n + objects - 1) / objects, options.interrupted);

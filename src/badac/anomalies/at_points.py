@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels import Pairs, pair_log_match
+from badac._kernels import Pairs
 from badac.anomalies.bump import Bump
 from badac.anomalies.curves_at_points import CurvesAtPoints, NoClass, curve_alone, curve_on_classes
 from badac.anomalies.hypothesis import (
@@ -234,15 +234,14 @@ class AtPoints:
         centre, reach = places[best], REACH * widths[best]
         return np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0), factor
 
-    def most_alike(self, index: int, objects: Measurements, known: Known, *, n_threads: int = 1) -> IntArray:
-        """Return (n,): the training object whose smooth prediction under the class matches that of each object best."""
+    def to_compare(self, index: int, objects: Measurements, known: Known) -> tuple[IntArray, Pairs]:
+        """Return the training objects of a class (k,), and all by their smooth predictions under the class."""
         rows = np.flatnonzero(known.label == index)
         one, grid = self.classes[index], self.lower + self.span * np.linspace(0.0, 1.0, _KNOTS)
         least = 1e-6 * self.scales.variance
         mean, sigma = on_common_grid(one, objects, grid, least)
         of_members, their_sigma = on_common_grid(one, known.training[rows], grid, least)
-        match = pair_log_match(Pairs.of(mean, sigma, of_members, their_sigma), n_threads=n_threads)
-        return np.asarray(rows[match.argmax(axis=1)])
+        return rows, Pairs.of(mean, sigma, of_members, their_sigma)
 
 
 class ShapesAtPoints(NamedTuple):

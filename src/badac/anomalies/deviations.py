@@ -16,8 +16,9 @@ under the summaries of the classes (`badac.latent.class_summary`) that the hypot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar, Self
 
@@ -45,7 +46,7 @@ from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import noise_of_class
 from badac.posterior import log_total
 from badac.registry import registered
-from badac.threads import in_order, over_blocks
+from badac.threads import each_apart, in_order, over_blocks
 
 
 @registered("anomaly", "auto", holds={"hypotheses": "(h,)", "shares": "(h,) >= 0"})
@@ -122,15 +123,7 @@ class Deviations:
 
     def doubtful(self, known: Known) -> BoolArray:
         """Whether each training object (n,) that was learned from could be rare, or unlike the others: for a part of them."""
-        out = np.ones(len(known.label), dtype=np.bool_)
-
-        def ask(index_and_summary: tuple[int, ClassSummary], _: int) -> None:
-            index, summary = index_and_summary
-            rows = np.flatnonzero(known.label == index)
-            out[rows] = doubtful_members(known.training[rows], summary)
-
-        over_blocks(ask, enumerate(() if self.grid is None else self.grid.classes), 1)
-        return out
+        return doubtful_members(known, () if self.grid is None else self.grid.classes)
 
     def refit_without_some(self, known: Known, doubtful: BoolArray, rng: np.random.Generator) -> Self:
         """Return what most of the training objects that it was learned from teach, with its choices kept.
@@ -177,31 +170,44 @@ class Deviations:
             return strange_ones(rows, self.log_bayes_factor(known.training[rows])) if rows.size else rows
 
         rare = list(in_order(strange, range(len(summaries))))
-        found: list[ClassSummary] = []
-        priors: list[float] = []
-        for index, summary in enumerate(summaries):
-            if rare[index].size:
-                own, log_share = rare_population(known, index, summary, rare[index], rng)
-                found.append(own)
-                priors.append(log_share + known.log_prior[index])
-
-        def beyond(index: int) -> tuple[tuple[Unseen, ...], tuple[Isolated, ...]]:
-            unseen = self._unseen(known, index, rare[index], doubtful, lengths[index])
-            if self.grid is None or self.grid.scales.where is None or known.log_prior[index] == -np.inf:
-                return unseen, ()
-            others = _others(known, index, rare[index])
-            log_prior = float(known.log_prior[index])
-            return unseen, isolated_members(known.training[others], summaries[index], log_prior)
-
-        unseen, isolated = zip(*in_order(beyond, range(len(summaries))), strict=True)
+        parts: list[Callable[[np.random.Generator], Any]] = []
+        for index, rows in enumerate(rare):
+            parts += [
+                partial(self._rare, known, index, rows),
+                partial(self._isolated, known, index, rows),
+                partial(self._unseen, known, index, rows, doubtful, lengths[index]),
+            ]
+        # All kinds of all classes side by side: they differ in how long they take.
+        found = each_apart(lambda number, own: parts[number](own), len(parts), rng)
+        populations, isolated, unseen = (list(chain(*found[kind::3])) for kind in range(3))
         grid = replace(
             self.grid,
-            rare=tuple(found),
-            rare_log_prior=np.array(priors),
-            unseen=tuple(chain(*unseen)),
-            isolated=tuple(chain(*isolated)),
+            rare=tuple(population for population, _ in populations),
+            rare_log_prior=np.array([log_prior for _, log_prior in populations]),
+            unseen=tuple(unseen),
+            isolated=tuple(isolated),
         )
         return replace(self, grid=grid)
+
+    def _rare(
+        self, known: Known, index: int, rare: IntArray, rng: np.random.Generator
+    ) -> list[tuple[ClassSummary, float]]:
+        """The population of the rare members of class `index` (rows) and its log prior; none without such members."""
+        assert self.grid is not None
+        if not rare.size:
+            return []
+        population, log_share = rare_population(known, index, self.grid.classes[index], rare, rng)
+        return [(population, log_share + known.log_prior[index])]
+
+    def _isolated(
+        self, known: Known, index: int, rare: IntArray, _: np.random.Generator
+    ) -> tuple[Isolated, ...]:
+        """Members of class `index` that stand apart, without those that are known as rare (rows)."""
+        assert self.grid is not None
+        if self.grid.scales.where is None or known.log_prior[index] == -np.inf:
+            return ()
+        members = known.training[_others(known, index, rare)]
+        return isolated_members(members, self.grid.classes[index], float(known.log_prior[index]))
 
     def _unseen(
         self,
@@ -210,6 +216,7 @@ class Deviations:
         rare: IntArray,
         doubtful: BoolArray,
         length: float | None,
+        _: np.random.Generator,
     ) -> tuple[Unseen, ...]:
         """Members of class `index` unlike all that were seen, and unlike those that are known as rare (rows)."""
         assert self.grid is not None

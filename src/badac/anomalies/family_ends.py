@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
-from scipy.spatial import cKDTree
 
+from badac.anomalies.neighbours import nearest_members
 from badac.data.validation import FloatArray, IntArray
 
 # Neighbours among whom the tree is sought: more than members ever stand together apart from all others.
@@ -67,10 +67,10 @@ def _spanning_tree(place: FloatArray) -> csr_matrix:
     """The shortest tree through all members, of edges to near neighbours."""
     n = len(place)
     k = min(_NEIGHBOURS, n - 1)
-    distance, near = cKDTree(place).query(place, k + 1)
+    distance, near = nearest_members(place, k)
     # Members at one place are neighbours, too: an edge of no length would be none.
-    length = np.maximum(distance[:, 1:], np.finfo(float).tiny)
-    graph = coo_matrix((length.ravel(), (np.repeat(np.arange(n), k), near[:, 1:].ravel())), (n, n)).tocsr()
+    length = np.maximum(distance, np.finfo(float).tiny)
+    graph = coo_matrix((length.ravel(), (np.repeat(np.arange(n), k), near.ravel())), (n, n)).tocsr()
     return minimum_spanning_tree(graph.maximum(graph.T))
 
 

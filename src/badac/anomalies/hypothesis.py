@@ -19,6 +19,7 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
+from badac._kernels import Pairs
 from badac.anomalies.model import FloatArray, Known
 from badac.anomalies.reasons import Reasons
 from badac.anomalies.sequence import RandomCurves
@@ -256,8 +257,8 @@ class Evaluator(Protocol):
     def reasons(self, objects: Measurements, *, n_threads: int = 1) -> Reasons:
         """Say of each object which class fits best, and where it does not."""
 
-    def most_alike(self, index: int, objects: Measurements, known: Known, *, n_threads: int = 1) -> IntArray:
-        """Return (n,): the row of the training object of class `index` that is most alike."""
+    def to_compare(self, index: int, objects: Measurements, known: Known) -> tuple[IntArray, Pairs]:
+        """Return (k,) the rows of the training objects of class `index`, and objects and these as they are compared."""
 
 
 def joint_log_evidence(under: tuple[Under, ...]) -> FloatArray:

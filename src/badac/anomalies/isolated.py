@@ -17,13 +17,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 from scipy.stats import chi2
 
 from badac._kernels import latent_posterior
+from badac._kernels.eigen import eigh
 from badac._kernels.latent import pack, unpack
 from badac.anomalies.family_ends import LEAST_MEMBERS, PLACES, beyond_ends
 from badac.anomalies.model import FloatArray
+from badac.anomalies.neighbours import nearest_members
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
@@ -88,12 +89,12 @@ def isolated_members(members: Measurements, summary: ClassSummary, log_prior: fl
         return ()
     latent = ObjectsUnderClass(members, summary).latent
     place, covariance = _places(latent)
-    spacing = _spacing(latent)
+    spacing = _spacing(latent, place)
     spaced = place @ spacing
     apart, at_end = np.sqrt(chi2.isf([_CHANCE, _CHANCE_AT_END], len(spacing))).tolist()
-    distance, near = cKDTree(spaced).query(spaced, _NEIGHBOURS + 1)
+    distance, near = nearest_members(spaced, _NEIGHBOURS)
     parts = [
-        _isolated(place, covariance, distance[:, -1], near[:, 1:], apart),
+        _isolated(place, covariance, distance[:, -1], near, apart),
         _beyond(spaced, spacing, distance[:, -1], at_end),
     ]
     expected = np.concatenate([one[0] for one in parts])
@@ -149,8 +150,13 @@ def _places(latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
     return place, covariance
 
 
-def _spacing(latent: LatentLikelihood) -> FloatArray:
-    """What takes positions (n, r) to coordinates (n, r) where two members at one position differ by a variance of 1."""
+def _spacing(latent: LatentLikelihood, place: FloatArray) -> FloatArray:
+    """What takes positions (n, r) to coordinates (n, r) where two members at one position differ by a variance of 1.
+
+    Along the principal axes of the `place` (n, r) of the members there, the longest first: neighbours are then found sooner.
+    """
     rank = latent.shift.shape[1]
     metric = _NOISE * unpack(latent.precision.mean(axis=0)[None])[0] + np.eye(rank) / _WIDE
-    return np.asarray(np.linalg.cholesky(metric), dtype=np.float64)
+    root = np.linalg.cholesky(metric)
+    axes = eigh(np.cov(place @ root, rowvar=False).reshape(rank, rank))[1]
+    return np.asarray(root @ axes[:, ::-1], dtype=np.float64)

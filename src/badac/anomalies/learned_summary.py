@@ -24,6 +24,7 @@ from badac.latent.process_summary import ProcessSummary
 from badac.noise.model import noise_of_class
 from badac.noise.widths import stand_in
 from badac.nuisance.model import active
+from badac.threads import each_apart
 
 # A component needs so many members to be known, and every hypothesis visits every component: see benchmarks/anomalies.py.
 _MEMBERS_PER_COMPONENT = 20
@@ -36,10 +37,12 @@ def class_summaries(
     known: Known, rng: np.random.Generator, *, learn: bool = False
 ) -> tuple[ClassSummary, ...]:
     """Return the summary of every known class on the grid of the training objects; all are learned if `learn`."""
-    return tuple(
-        class_summary(known, index, None if learn else model, known.training[known.label == index], rng)
-        for index, model in enumerate(known.models)
-    )
+
+    def of_class(index: int, own: np.random.Generator) -> ClassSummary:
+        model = None if learn else known.models[index]
+        return class_summary(known, index, model, known.training[known.label == index], own)
+
+    return tuple(each_apart(of_class, len(known.models), rng))
 
 
 def class_summary(
@@ -56,7 +59,8 @@ def class_summary(
         members = wrapper.spoiled(members, rng)
     own = summary_of(model)
     if own is None or own.form != "on a grid":
-        own = Population().fit(members, noise, rng, known.scales).summary()
+        # Nobody asks it what its members would say left out.
+        own = Population().described(members, noise, rng, known.scales).summary()
         assert own is not None
     summary = replace(own, noise=noise)
     if not summary.density.of_members:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels import Pairs, pair_best
+from badac._kernels import Pairs
 from badac.anomalies.bump import Bump
 from badac.anomalies.curves_on_a_grid import (
     OnGridCurves,
@@ -188,7 +188,7 @@ class OnGrid:
     # -- why an object is strange ------------------------------------------------------------------------------------
 
     def reasons(self, objects: Measurements, *, n_threads: int = 1) -> Reasons:
-        out = Reasons.blank(*objects.shape)
+        out = Reasons.blank(*objects.shape, whole=True)
         each_point, windows = np.eye(objects.n_points), Windows.of(self)
         each_point.flags.writeable = False
 
@@ -229,13 +229,11 @@ class OnGrid:
             window = x.min() + ends * np.ptp(x)
         return (x >= window[:, :1]) & (x <= window[:, 1:]), window, factor
 
-    def most_alike(self, index: int, objects: Measurements, known: Known, *, n_threads: int = 1) -> IntArray:
-        """Return (n,): the training object of the class that matches each object best, both errors taken into account."""
+    def to_compare(self, index: int, objects: Measurements, known: Known) -> tuple[IntArray, Pairs]:
+        """Return the training objects of a class (k,), and all as they were measured, both errors taken into account."""
         rows = np.flatnonzero(known.label == index)
         members = fill_gaps(known.training[rows], known.scales)
-        sigma = members.sigma + 1e-12
-        pairs = Pairs.of(objects.values, objects.sigma, members.values, sigma)
-        return np.asarray(rows[pair_best(pairs, n_threads=n_threads)])
+        return rows, Pairs.of(objects.values, objects.sigma, members.values, members.sigma + 1e-12)
 
 
 class Windows(NamedTuple):

@@ -8,6 +8,7 @@ a new object that resembles them is rare, not strange.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from badac.data.validation import BoolArray
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import is_plain
-from badac.latent.likelihood import weigh
+from badac.threads import over_blocks
 
 # A member must fit this much worse than chance allows, in standard deviations of chi-square, to be asked about at all.
 _MISFIT = 1.5
@@ -30,6 +31,7 @@ _STRANGE = 0.0
 # Some must be strange beyond doubt: with many members chance alone lifts a few above even odds.
 _FEWEST_CLEAR, _CLEAR = 4, 3.0
 _FEWEST_DOUBTED = 400  # members: of fewer, a tenth is no more than a handful
+_OBJECTS_PER_BLOCK = 2048  # block size
 
 
 def misfit(under: ObjectsUnderClass) -> FloatArray:
@@ -42,11 +44,14 @@ def misfit(under: ObjectsUnderClass) -> FloatArray:
         loss = -under.log_evidence - log_errors(under.objects)
         middle = np.median(loss)
         return np.asarray((loss - middle) / max(1.4826 * float(np.median(np.abs(loss - middle))), 1e-12))
-    factor = under.summary.factor
-    weight, residual = weigh(under.gaussian[0], factor.mean, factor.psi)
-    left = residual - under.latent.posterior[0] @ factor.factors.T
-    count = np.maximum((weight > 0).sum(axis=1), 1)
-    return np.asarray(((weight * left**2).sum(axis=1) - count) / np.sqrt(2.0 * count))
+    weight, scaled, _ = under.weighed
+    left = under.latent.position @ under.summary.factor.factors.T
+    left *= weight
+    left -= scaled
+    seen = weight > 0
+    share = np.divide(left, weight, out=np.zeros_like(left), where=seen)
+    count = np.maximum(seen.sum(axis=1), 1)
+    return np.asarray((np.einsum("ij,ij->i", share, left) - count) / np.sqrt(2.0 * count))
 
 
 def suspects(
@@ -72,21 +77,41 @@ def suspects(
     return np.sort(asked)
 
 
-def doubtful_members(members: Measurements, summary: ClassSummary) -> BoolArray:
-    """Whether each member (n,) is among the tenth that fits the class worst or is explained worst by it.
+def doubtful_members(known: Known, summaries: Sequence[ClassSummary]) -> BoolArray:
+    """Whether each training object (n,) is among the tenth of its class that fits it worst or is explained worst by it.
 
     Twice as many as are asked whether they are rare, or unlike all others (`badac.anomalies.unseen`), so that a class
     learned without some of its members has those that it would ask among them. All of a small class, and under noise whose
     misfit is relative to that of the other members.
     """
-    n = len(members)
-    count = int(2.0 * _MOST_ASKED * n)
-    if n < _FEWEST_DOUBTED or not is_plain(summary.noise):
-        return np.ones(n, dtype=np.bool_)
-    under = ObjectsUnderClass(members, summary)
-    doubtful = np.zeros(n, dtype=np.bool_)
-    for strangeness in (misfit(under), -under.log_evidence - log_errors(members)):
-        doubtful[np.argsort(-strangeness, kind="stable")[:count]] = True
+    members = [np.flatnonzero(known.label == index) for index in range(len(summaries))]
+    large = [
+        index
+        for index, rows in enumerate(members)
+        if rows.size >= _FEWEST_DOUBTED and is_plain(summaries[index].noise)
+    ]
+    strangeness = np.empty((2, len(known.label)))
+
+    def ask(part: tuple[ClassSummary, npt.NDArray[np.int64]], _: int) -> None:
+        summary, rows = part
+        under = ObjectsUnderClass(known.training[rows], summary)
+        strangeness[:, rows] = misfit(under), -under.log_evidence - log_errors(under.objects)
+
+    over_blocks(
+        ask,
+        (
+            (summaries[index], members[index][start : start + _OBJECTS_PER_BLOCK])
+            for index in large
+            for start in range(0, members[index].size, _OBJECTS_PER_BLOCK)
+        ),
+        1,
+    )
+    doubtful = np.ones(len(known.label), dtype=np.bool_)
+    for index in large:
+        rows = members[index]
+        doubtful[rows] = False
+        for each in strangeness[:, rows]:
+            doubtful[rows[np.argsort(-each, kind="stable")[: int(2.0 * _MOST_ASKED * rows.size)]]] = True
     return doubtful
 
 

@@ -52,9 +52,9 @@ class Reasons:
     expected_sigma: FloatArray
 
     @classmethod
-    def blank(cls, n: int, m: int) -> Reasons:
-        """Return a table to be filled in."""
-        points = [np.full((n, m), np.nan) for _ in range(3)]
+    def blank(cls, n: int, m: int, *, whole: bool = False) -> Reasons:
+        """Return a table to be filled in; without NaN to begin with, if all of it will be (`whole`)."""
+        points = [np.empty((n, m)) if whole else np.full((n, m), np.nan) for _ in range(3)]
         return cls(
             np.zeros(n, dtype=np.int64), points[0], np.full((n, 2), np.nan), np.zeros(n), points[1], points[2]
         )

@@ -39,6 +39,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
 
+from badac.calibration.tempered_losses import TemperedLosses
 from badac.data.measurements import Measurements
 from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
@@ -169,40 +170,39 @@ def learn_coarsening(
     usable = np.isfinite(own) & ~np.isnan(log_evidence).any(axis=1)
     # Relative to the own class: what is far below does not matter, and -inf must not become NaN.
     relative = np.maximum(log_evidence[usable] - own[usable, None], -1e6)
-    prior = log_prior - log_prior[label[usable], None]
     if not len(relative):
         return Coarsening(1.0, 1.0, np.inf)
-    estimate, contaminated = _least_loss(relative, prior)
-    uncertainty = _uncertainty(estimate, relative, prior, contaminated)
+    losses = TemperedLosses(relative, label[usable], log_prior)
+    estimate, contaminated = _least_loss(losses)
+    # Of one exponent for all objects.
+    uncertainty = _sandwich(lambda each: losses.at(each, contaminated), estimate)
     exponent = estimate if estimate + _CLEARLY * uncertainty < 1.0 else 1.0
-    one = _one_more(len(relative))
-    gain = float((_losses(relative, prior, one) - _losses(exponent * relative, prior, contaminated)).mean())
+    one = _one_more(len(losses))
+    gain = float((losses.at(1.0, one) - losses.at(exponent, contaminated)).mean())
     if exponent == 1.0:
         # A contaminated object has the largest density in every class, so that k of them share what one adds.
         share = contaminated if contaminated > one else _UNSEEN * one / log_evidence.shape[1]
-        return _sharpened(
-            relative, prior, contaminated, None if noise is None else noise[usable]
-        ) or Coarsening(1.0, estimate, uncertainty, gain=gain, contaminated=share)
+        return _sharpened(losses, contaminated, None if noise is None else noise[usable]) or Coarsening(
+            1.0, estimate, uncertainty, gain=gain, contaminated=share
+        )
     if noise is None:
         return Coarsening(exponent, estimate, uncertainty, gain=gain, contaminated=contaminated)
     level = float(np.median(noise[usable]))
-    exponent, slope = _with_slope(exponent, relative, prior, noise[usable] - level, contaminated)
+    exponent, slope = _with_slope(exponent, losses, noise[usable] - level, contaminated)
     return Coarsening(exponent, exponent, uncertainty, slope, level, gain, contaminated)
 
 
-def _sharpened(
-    relative: FloatArray, prior: FloatArray, contaminated: float, noise: FloatArray | None
-) -> Coarsening | None:
+def _sharpened(left_out: TemperedLosses, contaminated: float, noise: FloatArray | None) -> Coarsening | None:
     """The exponent above 1 with the least loss, None unless it is clearly above; at the noise level of the training objects.
 
     What it is above 1 fades with the noise of each object here as it will for new ones: one exponent for all would be that of
     middling noise, and too small for those whose noise is less.
     """
     level = 0.0 if noise is None else float(np.median(noise))
-    above = np.zeros(len(relative)) if noise is None else noise - level
+    above = np.zeros(len(left_out)) if noise is None else noise - level
 
     def losses(exponent: float) -> FloatArray:
-        return _losses(_exponents(exponent, _FADES, above)[:, None] * relative, prior, contaminated)
+        return left_out.at(_exponents(exponent, _FADES, above), contaminated)
 
     found = minimize_scalar(
         lambda exponent: float(losses(exponent).sum()),
@@ -218,21 +218,23 @@ def _sharpened(
     # Objects that are all sure already gain nothing.
     if gained < _WORTH:
         return None
-    return Coarsening(exponent, exponent, uncertainty, _FADES, level, gained / len(relative), contaminated)
+    return Coarsening(exponent, exponent, uncertainty, _FADES, level, gained / len(left_out), contaminated)
 
 
 def _with_slope(
-    exponent: float, relative: FloatArray, prior: FloatArray, above: FloatArray, contaminated: float
+    exponent: float, losses: TemperedLosses, above: FloatArray, contaminated: float
 ) -> tuple[float, float]:
     """Exponent at the level of the training objects, and its slope with the noise, by penalised log-loss."""
 
-    def loss(vector: FloatArray) -> float:
-        terms = expit(vector[0] + vector[1] * above)[:, None] * relative
-        return float(
-            _losses(terms, prior, contaminated).sum() + 0.5 * ((vector[1] - _SLOPE[0]) / _SLOPE[1]) ** 2
-        )
+    def loss(vector: FloatArray) -> tuple[float, FloatArray]:
+        """Penalised loss, and its derivatives (2,)."""
+        each = expit(vector[0] + vector[1] * above)
+        off = (vector[1] - _SLOPE[0]) / _SLOPE[1]
+        by_logit = losses.slopes(each, contaminated) * each * (1.0 - each)
+        slopes = np.array([by_logit.sum(), by_logit @ above + off / _SLOPE[1]])
+        return float(losses.at(each, contaminated).sum() + 0.5 * off**2), slopes
 
-    found = minimize(loss, [float(logit(exponent)), _SLOPE[0]], method="Nelder-Mead")
+    found = minimize(loss, [float(logit(exponent)), _SLOPE[0]], method="BFGS", jac=True)
     return max(float(expit(found.x[0])), _LEAST), float(max(found.x[1], 0.0))
 
 
@@ -255,69 +257,40 @@ def _with_contaminated(terms: FloatArray, share: float) -> FloatArray:
         return np.asarray(np.logaddexp(np.log1p(-share) + terms, np.log(share) + best))
 
 
-def _losses(terms: FloatArray, prior: FloatArray, contaminated: float) -> FloatArray:
-    """Log-loss (n,) of tempered log evidence and log prior, both relative to the own class."""
-    return _losses_of(_summed(terms, prior), np.exp(logsumexp_rows(prior)), contaminated)
-
-
-def _summed(terms: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What the losses need of tempered log evidence whatever the share, relative to its largest: own term and sum (n,)."""
-    best = terms.max(axis=1)
-    return np.exp(-best), np.exp(logsumexp_rows(terms + prior) - best)
-
-
-def _losses_of(
-    summed: tuple[FloatArray, FloatArray], prior_sum: FloatArray, contaminated: float
-) -> FloatArray:
-    # That of `_with_contaminated`, summed over the classes first: one logarithm an object in place of one a class. The own
-    # class's term is one, but for what the contaminated share adds; relative to the largest term, nothing overflows.
-    own, total = summed
-    good = 1.0 - contaminated
-    return np.asarray(np.log((good * total + contaminated * prior_sum) / (good * own + contaminated)))
-
-
-def _least_loss(relative: FloatArray, prior: FloatArray) -> tuple[float, float]:
+def _least_loss(losses: TemperedLosses) -> tuple[float, float]:
     """The exponent, not above 1, and the share of contaminated objects with the least loss.
 
     For each share the best exponent of a grid, then between its neighbours. More than one contaminated object must be worth it.
     """
-    n = len(relative)
+    n = len(losses)
     grid = np.linspace(np.log(_LEAST), 0.0, 25)
     shares = [_one_more(n), *(share for share in _SHARES if share > 2.0 * _one_more(n))]
 
     def total(log_exponent: float, share: float) -> float:
-        return float(_losses(np.exp(log_exponent) * relative, prior, share).sum())
+        return float(losses.at(float(np.exp(log_exponent)), share).sum())
 
-    prior_sum = np.exp(logsumexp_rows(prior))
     of_share = np.full((len(shares), len(grid)), np.inf)
 
     def ask(places: Iterable[int]) -> None:
         for place in places:
             if np.isfinite(of_share[0, place]):
                 continue
-            # The sums over the classes are the same for every share.
-            summed = _summed(np.exp(grid[place]) * relative, prior)
-            of_share[:, place] = [float(_losses_of(summed, prior_sum, share).sum()) for share in shares]
+            of_share[:, place] = losses.of_shares(float(np.exp(grid[place])), shares).sum(axis=1)
 
     # Every third, then all between the neighbours of the best of each share.
     ask(range(0, len(grid), 3))
     for best in of_share.argmin(axis=1).tolist():
         ask(range(max(best - 2, 0), min(best + 3, len(grid))))
     tried = []
-    for losses, share in zip(of_share, shares, strict=True):
-        best = int(losses.argmin())
-        tried.append((losses[best] + (_WORTH if share > shares[0] else 0.0), best, share))
+    for each, share in zip(of_share, shares, strict=True):
+        best = int(each.argmin())
+        tried.append((each[best] + (_WORTH if share > shares[0] else 0.0), best, share))
     _, best, share = min(tried)
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     found = minimize_scalar(
         lambda each: total(each, share), bounds=(low, high), method="bounded", options={"xatol": 1e-4}
     )
     return (float(np.exp(found.x)) if found.fun < total(0.0, share) else 1.0), share
-
-
-def _uncertainty(exponent: float, relative: FloatArray, prior: FloatArray, contaminated: float) -> float:
-    """Standard error of one exponent for all objects."""
-    return _sandwich(lambda each: _losses(each * relative, prior, contaminated), exponent)
 
 
 def _sandwich(losses: Callable[[float], FloatArray], exponent: float) -> float:

@@ -170,7 +170,8 @@ def learn_calibration(
             ensemble = of_counts.learn_of_counts(own, evidence, rows, coarsening)
             return PosteriorCalibration(coarsening, missingness, ensemble)
         calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
-        told = np.isin(np.arange(len(label)), rows)
+        told = np.zeros(len(label), dtype=np.bool_)
+        told[rows] = True
         some = objects_to_learn_from(own, _more(rows, len(own), own.rng))
         columns, invited = None, False
         if can_be_stacked(own):
@@ -195,7 +196,7 @@ def _more(rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:
     """Return these rows and others of n, so many as there are or as teach anybody, rising."""
     if len(rows) == n:
         return rows
-    others = np.setdiff1d(np.arange(n), rows)
+    others = np.flatnonzero(np.bincount(rows, minlength=n) == 0)
     if n > MOST_LEARNED:
         others = rng.choice(others, MOST_LEARNED - len(rows), replace=False)
     return np.sort(np.concatenate([rows, others]))

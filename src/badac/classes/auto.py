@@ -41,11 +41,13 @@ from badac.classes.report import Candidate
 from badac.classes.template import Template
 from badac.data.measurements import Measurements
 from badac.data.validation import smallest
+from badac.latent.likelihood import sums_of_values
 from badac.noise.correlated import is_shared
 from badac.noise.kinds import ANY_NOISE, NoiseKind, kind_of, name_of
 from badac.noise.matches import log_mixture
 from badac.noise.model import IntArray, Noise, needs_sigma
 from badac.registry import registered
+from badac.threads import each_apart
 from badac.training import TrainingScales
 
 # By cost: pairs of a left-out member and a curve, with at least and at most so many members; members that a template is
@@ -137,20 +139,30 @@ class Auto:
             fitted["mixture"] = DeconvolvedMixture().fit(members, noise, rng, scales)
         evidence = {name: model.leave_one_out()[compared] for name, model in fitted.items()}
         base = evidence["population"]
-        evidence["template"] = as_far_as_open(
-            lambda asked, size: left_out_of_template(members, compared[asked], noise, rng, scales, size),
-            base,
-            members,
-        )
-        # The density of exact values at points where they repeat has no bound, and would decide the comparison.
-        exact = needs_sigma(noise) and (not members.has_errors or smallest(members.sigma) == 0.0)
-        if members.n_objects > 1 and not exact and affordable(members, noise):
-            evidence["instances"] = as_far_as_open(
-                lambda asked, _: left_out_of_instances(members, compared[asked], noise, rng, scales),
+
+        def of_template(own: np.random.Generator) -> FloatArray:
+            return as_far_as_open(
+                lambda asked, size: left_out_of_template(members, compared[asked], noise, own, scales, size),
+                base,
+                members,
+            )
+
+        def of_instances(own: np.random.Generator) -> FloatArray:
+            return as_far_as_open(
+                lambda asked, _: left_out_of_instances(members, compared[asked], noise, own, scales),
                 base,
                 members,
                 first=_FIRST_OF_COUNTS if kind_of(noise) is NoiseKind.LINKED else _FIRST,
             )
+
+        rivals = {"template": of_template}
+        # The density of exact values at points where they repeat has no bound, and would decide the comparison.
+        exact = needs_sigma(noise) and (not members.has_errors or smallest(members.sigma) == 0.0)
+        if members.n_objects > 1 and not exact and affordable(members, noise):
+            rivals["instances"] = of_instances
+        asked = list(rivals.values())
+        answers = each_apart(lambda number, own: asked[number](own), len(asked), rng)
+        evidence.update(zip(rivals, answers, strict=True))
         report = compare(evidence)
         if kind_of(noise) is NoiseKind.COVARIANCE:
             # A population would take it twice if it were added to what the members have in common already.
@@ -191,7 +203,7 @@ def some_members(members: Measurements, rng: np.random.Generator) -> IntArray:
     """Indices of the members to compare the candidates on: as many as the bound on pairs allows."""
     n = members.n_objects
     count = int(np.clip(_PAIRS // n, _LEAST, _MOST))
-    order = np.argsort(np.nansum(members.values, axis=1), kind="stable")
+    order = np.argsort(sums_of_values(members), kind="stable")
     if n <= count:
         return np.sort(order).astype(np.int64)
     return np.sort(order[rng.choice(n, count, replace=False)]).astype(np.int64)

@@ -145,9 +145,10 @@ class Recipe:
         open_noise = (
             Gaussian() if asks_first(self.noise) and not are_left_to_data(class_models) else self.noise
         )
+        scales = TrainingScales.of(inside)
         with stage("Learning the noise"):
-            noise = learn_noise(open_noise, inside, index, rng)
-        training = TrainingSet(inside, index, classes, noise, TrainingScales.of(inside), rng)
+            noise = learn_noise(open_noise, inside, index, rng, scales=scales)
+        training = TrainingSet(inside, index, classes, noise, scales, rng)
         training = replace(training, scales=with_pooled_spread(training))
         log_prior = class_log_prior(self.priors, classes, counts.astype(np.float64))
         if is_open(self.noise):

@@ -171,7 +171,7 @@ class FittedModel:
 
     # -- what else is made of it -------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def known(self) -> Known:
         """The known classes that an anomaly is measured against."""
         label = np.searchsorted(self.classes, self.training_label).astype(np.int64)

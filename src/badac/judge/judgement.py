@@ -24,6 +24,7 @@ from badac.data.measurements import Measurements
 from badac.data.units import log_jacobian
 from badac.evidence import log_evidence
 from badac.explain import NOTHING, Explanation, explain
+from badac.judge.in_parts import arrays_found, found_in_parts
 from badac.posterior import anomaly_log_odds, log_posterior, log_total, prior_log_odds, probability
 from badac.verdicts import STANDARD, Verdicts
 
@@ -44,17 +45,20 @@ class Judgement:
     objects : Measurements
         (n, m), in the units of the model.
     n_threads : int
+    first : int
+        Number of the first of them among all that were asked about, for messages.
     """
 
     model: FittedModel
     objects: Measurements
     n_threads: int = 1
+    first: int = 0
 
     @cached_property
     def evidence(self) -> FloatArray:
         """(n, k): log evidence under the class models, in the units of the model."""
         found = log_evidence(self.model.class_models, self.objects, n_threads=self.n_threads)
-        return _no_nan("log_evidence", found)
+        return self._no_nan("log_evidence", found)
 
     @property
     def log_evidence(self) -> FloatArray:
@@ -97,7 +101,7 @@ class Judgement:
         ensemble = model.calibration.ensemble
         if ensemble is not None and model.calibration.stacked:
             log_prior = ensemble.believed(self.outputs)[:, None] * log_prior
-        return _no_nan("log_proba", log_posterior(self.calibrated, log_prior))
+        return self._no_nan("log_proba", log_posterior(self.calibrated, log_prior))
 
     def frequencies(self) -> ClassFrequencies:
         """Return how frequent each class is among these objects, with its uncertainty."""
@@ -126,9 +130,9 @@ class Judgement:
         model, known = self.model, log_total(self.evidence, self.model.log_prior)
         learned = as_learned(model.anomaly_model)
         if learned is None:
-            return _no_nan("log_odds", log_jacobian(self.objects, model.units) - known)
+            return self._no_nan("log_odds", log_jacobian(self.objects, model.units) - known)
         anomaly = learned.log_evidence(self.objects, self.evidence, n_threads=self.n_threads)
-        return _no_nan("log_odds", anomaly_log_odds(anomaly, known, model.anomaly_prior))
+        return self._no_nan("log_odds", anomaly_log_odds(anomaly, known, model.anomaly_prior))
 
     @cached_property
     def score(self) -> FloatArray:
@@ -136,12 +140,12 @@ class Judgement:
         model, ensemble = self.model, self.model.calibration.ensemble
         if ensemble is not None and model.ranks_left_out:
             surprise = ensemble.nonconformity.surprise(self.strangeness, self.deviating)
-            return _no_nan("score", log_odds(surprise, model.anomaly_prior))
+            return self._no_nan("score", log_odds(surprise, model.anomaly_prior))
         if self.strangeness is self.raw_strangeness:
             return self.log_odds
         # Of an object with an unusual gap: as strange as a whole one that is as rare.
         prior = 0.0 if model.anomaly_model is None else prior_log_odds(model.anomaly_prior)
-        return _no_nan(
+        return self._no_nan(
             "score",
             np.where(self.strangeness == self.raw_strangeness, self.log_odds, self.strangeness + prior),
         )
@@ -296,14 +300,31 @@ class Judgement:
             )
         # The odds of an object without any point are the prior's, which is more than known objects keep, but nothing
         # about it is strange.
-        return _no_nan("pvalue", np.where(self.measured, pvalue, 1.0)), (
+        return self._no_nan("pvalue", np.where(self.measured, pvalue, 1.0)), (
             extrapolated | self._carried[1]
         ) & self.measured
 
     def verdicts(self, asked: Sequence[str] = STANDARD) -> Verdicts:
         """Return the table of what was asked for; without an anomaly class there is no ``anomaly_proba`` in it."""
         names = [name for name in asked if name != "anomaly_proba" or self.model.anomaly_model is not None]
-        return Verdicts(self.model.classes, {name: getattr(self, name) for name in names})
+        found = found_in_parts(self, names)
+        if found is None:
+            found = {name: getattr(self, name) for name in names}
+        return Verdicts(self.model.classes, found)
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether the walk of all objects is that of some after the other, and leaves no more than arrays behind.
+
+        Not where there is a stack, nor where objects with gaps are compared with others that are made to have them.
+        """
+        return self.model.calibration.ensemble is None and not self._gaps
+
+    def part(self, rows: slice) -> Judgement:
+        """Return the walk of some of the objects, on one thread, as far as it has come."""
+        found = Judgement(self.model, self.objects[rows], first=self.first + rows.start)
+        found.__dict__.update({name: column[rows] for name, column in arrays_found(self).items()})
+        return found
 
     def explain(self, deviations: Deviations) -> Explanation:
         """Say why the objects are strange, by the hypotheses of `FittedModel.deviations`."""
@@ -316,15 +337,14 @@ class Judgement:
             found = replace(found, hypothesis=np.where(unexplained, reason, found.hypothesis))
         return found.in_units(1.0 / model.units)
 
-
-def _no_nan(name: str, found: FloatArray) -> FloatArray:
-    """Return what was found, or raise: a number that is none is no answer."""
-    bad = np.isnan(found)
-    if not bad.any():
-        return found
-    rows = np.flatnonzero(bad.reshape(len(found), -1).any(axis=1))
-    raise ValueError(
-        f"`{name}` of object {rows[0]} is not a number ({len(rows)} of {len(found)} objects). "
-        "The values or errors of the object are beyond what can be computed with, or the model's parameters are: leave the "
-        "object out, or fit again; if both look right, please report it."
-    )
+    def _no_nan(self, name: str, found: FloatArray) -> FloatArray:
+        """Return what was found, or raise: a number that is none is no answer."""
+        bad = np.isnan(found)
+        if not bad.any():
+            return found
+        rows = np.flatnonzero(bad.reshape(len(found), -1).any(axis=1))
+        raise ValueError(
+            f"`{name}` of object {self.first + rows[0]} is not a number ({len(rows)} of {len(found)} objects). "
+            "The values or errors of the object are beyond what can be computed with, or the model's parameters are: leave the "
+            "object out, or fit again; if both look right, please report it."
+        )

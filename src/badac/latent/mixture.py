@@ -219,15 +219,30 @@ def _spread_out(places: FloatArray, count: int, rng: np.random.Generator) -> Flo
 
 def start_mixture(latent: LatentLikelihood, n_components: int, rng: np.random.Generator) -> Mixture:
     """Start from groups (k-means) of the members' posterior positions."""
+    return grouped(latent, centres_to_start_from(latent, n_components, rng))
+
+
+def centres_to_start_from(
+    latent: LatentLikelihood, n_components: int, rng: np.random.Generator
+) -> FloatArray:
+    """Return (k, r): positions of members, drawn far from each other. All that is drawn of a `start_mixture`."""
+    return _spread_out(_to_group(latent.position, n_components), n_components, rng)
+
+
+def _to_group(position: FloatArray, n_components: int) -> FloatArray:
+    """Where the groups are, a few members of each tell."""
+    return position[:: max(1, len(position) // max(_TO_GROUP, _TO_GROUP_EACH * n_components))]
+
+
+def grouped(latent: LatentLikelihood, centres: FloatArray) -> Mixture:
+    """Return a component for each group of members that k-means finds from these centres (k, r)."""
     position, covariance = latent.posterior
     n, r = position.shape
-    # Where the groups are, a few members of each tell.
-    few = position[:: max(1, n // max(_TO_GROUP, _TO_GROUP_EACH * n_components))]
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         # A group may lose its last member on the way, or all members stand where those drawn do: it is left out below.
         warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
-        start = _spread_out(few, n_components, rng)
-        centres, _ = kmeans2(few, start, minit="matrix", iter=8, missing="warn")
+        few = _to_group(position, len(centres))
+        centres, _ = kmeans2(few, centres, minit="matrix", iter=8, missing="warn")
     label = vq(position, centres)[0]
     used = np.unique(label)
     centres, label = centres[used], np.searchsorted(used, label)

@@ -10,6 +10,8 @@ come from one decomposition (`Spectrum`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -17,7 +19,8 @@ from badac._kernels.eigen import eigh
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
 from badac.latent.factor import Factor, drawn_together, with_prior_member
-from badac.threads import one_thread_in_blas
+from badac.latent.likelihood import blocks
+from badac.threads import in_order, one_thread_in_blas
 from badac.training import FloatArray, TrainingScales
 
 _FOR_A_GUESS = 600  # members tell a variance to sqrt(2 / 600) = 6 %: enough for a weight
@@ -93,44 +96,70 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     A value counts by ``v / (v + sigma^2)``, with ``v`` a first guess of the population's variance at the point: a member
     with hopeless error bars hardly counts, and among good ones all count alike.
     """
-    observed = members.observed
-    if members.complete:
-        variance, values = members.sigma**2, members.values
-    else:
-        variance = np.where(observed, members.sigma, 0.0) ** 2
-        values = np.where(observed, members.values, 0.0)
     # A spread that only serves as a weight need not be known better than some of the members tell.
-    some = slice(None, None, max(1, len(values) // _FOR_A_GUESS))
-    guess = population_variance(values[some], variance[some], observed[some], scales)
-    weight = guess / (guess + variance)
-    if not members.complete:
-        weight *= observed
-    total = weight.sum(axis=0)
-    sums = np.einsum("ij,ij->j", weight, values)
+    some = members[:: max(1, members.n_objects // _FOR_A_GUESS)]
+    complete = members.complete
+    guess = population_variance(*_plain(some, complete), some.observed, scales)
+
+    def weigh(block: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+        values, variance = _plain(members[block], complete)
+        weight = guess / (guess + variance)
+        if not complete:
+            weight *= members[block].observed
+        sums = [weight.sum(axis=0), np.einsum("ij,ij->j", weight, values)]
+        return weight, values, np.stack([*sums, np.einsum("ij,ij->j", weight**2, variance)])
+
+    parts = list(in_order(weigh, blocks(members)))
+    total, sums, noise = reduce(add, [part[2] for part in parts], np.zeros((3, members.n_points)))
     mean = np.where(total > 0, sums / np.maximum(total, 1e-300), scales.centre)
-    residual = values - mean
-    residual *= weight
-    pairs = np.einsum("ij,ij->j", weight, weight)
+    few = members.n_points > _FULL and members.n_objects < _FEW_MEMBERS * members.n_points
+
+    def residual_of(part: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
+        residual = part[1] - mean
+        residual *= part[0]
+        return residual
+
+    alike = _alike(np.concatenate([part[0] for part in parts])) if few else None
+    if alike is not None:
+        weight = np.concatenate([part[0] for part in parts])
+        residual = np.concatenate([residual_of(part) for part in parts])
+        pairs = np.einsum("ij,ij->j", weight, weight)
+        squares = np.einsum("ij,ij->j", residual, residual)
+    else:
+        covariance, together = np.zeros((2, members.n_points, members.n_points))
+
+        def products_of(part: tuple[FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+            residual = residual_of(part)
+            return residual.T @ residual, part[0].T @ part[0]
+
+        for own, alone in in_order(products_of, parts):
+            covariance += own
+            together += alone
+        pairs, squares = together.diagonal().copy(), covariance.diagonal().copy()
     squared = np.maximum(pairs, 1e-300)
-    noise = np.einsum("ij,ij,ij->j", weight, weight, variance) / squared
     count = total**2 / squared
+    noise = noise / squared
     # The mean was estimated from the same members.
     grown = np.sqrt(count / np.maximum(count - 1.0, 0.5))
     # One pair of members is the least that says something of two points together.
-    raw = np.einsum("ij,ij->j", residual, residual) / np.maximum(pairs, 0.5)
-    own = np.maximum(raw * grown**2 - noise, 0.0)
-    if members.n_points > _FULL and members.n_objects < _FEW_MEMBERS * members.n_points:
-        alike = _alike(weight)
-        if alike is not None:
-            # As above for a point and a typical other one, whose pairs are `alike` squared times the product of the two sizes.
-            size = alike * np.sqrt(squared)
-            size = np.maximum(size, 0.5 / max(float(np.median(size)), 1e-150))
-            return Moments(mean, own, residual * (grown / size), None, noise, count)
-    covariance = residual.T @ residual
-    covariance /= np.maximum(weight.T @ weight, 0.5)
+    own = np.maximum(squares / np.maximum(pairs, 0.5) * grown**2 - noise, 0.0)
+    if alike is not None:
+        # As above for a point and a typical other one, whose pairs are `alike` squared times the product of the two sizes.
+        size = alike * np.sqrt(squared)
+        size = np.maximum(size, 0.5 / max(float(np.median(size)), 1e-150))
+        return Moments(mean, own, residual * (grown / size), None, noise, count)
+    covariance /= np.maximum(together, 0.5)
     covariance *= grown
     covariance *= grown[:, None]
     return Moments(mean, own, None, covariance, noise, count)
+
+
+def _plain(members: Measurements, complete: bool) -> tuple[FloatArray, FloatArray]:
+    """Values and noise variances (n, m), both 0 where missing."""
+    if complete:
+        return members.values, members.sigma**2
+    observed = members.observed
+    return np.where(observed, members.values, 0.0), np.where(observed, members.sigma, 0.0) ** 2
 
 
 def _alike(weight: FloatArray) -> float | None:

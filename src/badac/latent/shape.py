@@ -15,7 +15,7 @@ import numpy as np
 from badac.latent.density import LatentDensity
 from badac.latent.kernel_density import KernelDensity
 from badac.latent.likelihood import LatentLikelihood
-from badac.latent.mixture import Mixture, averaged, deconvolve, start_mixture
+from badac.latent.mixture import Mixture, averaged, centres_to_start_from, deconvolve, grouped
 from badac.registry import registered
 from badac.threads import in_order
 from badac.training import FloatArray
@@ -83,18 +83,22 @@ class Shape:
         starts = [self._start(latent, rng) for _ in range(self.copies)]
         return averaged(list(in_order(lambda start: _improved(latent, *start, max_steps), starts)))
 
-    def _start(self, latent: LatentLikelihood, rng: np.random.Generator) -> tuple[LatentLikelihood, Mixture]:
-        """Members to start with, and a mixture of them."""
+    def _start(
+        self, latent: LatentLikelihood, rng: np.random.Generator
+    ) -> tuple[LatentLikelihood, FloatArray]:
+        """Members to start with, and the centres of their groups."""
         # Far from the answer a few hundred members a component say all that the next step needs. No fewer: a start that
         # misses the rare members' components does not find them later.
         few = latent
         if len(latent) > 1.25 * _TO_START_WITH:
             few = latent[np.sort(rng.choice(len(latent), _TO_START_WITH, replace=False))]
-        return few, start_mixture(few, self.n_components, rng)
+        return few, centres_to_start_from(few, self.n_components, rng)
 
 
-def _improved(latent: LatentLikelihood, few: LatentLikelihood, mixture: Mixture, max_steps: int) -> Mixture:
-    mixture = deconvolve(few, mixture, max_steps=max_steps)
+def _improved(
+    latent: LatentLikelihood, few: LatentLikelihood, centres: FloatArray, max_steps: int
+) -> Mixture:
+    mixture = deconvolve(few, grouped(few, centres), max_steps=max_steps)
     return mixture if few is latent else deconvolve(latent, mixture, max_steps=3)
 
 

@@ -19,6 +19,7 @@ from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.moments import Spectrum
 from badac.noise_learning.variety import left_out_points
+from badac.threads import in_order
 from badac.training import TrainingScales
 
 IntArray = npt.NDArray[np.int64]
@@ -59,16 +60,20 @@ def has_bad_points(training: Measurements, label: IntArray, scales: TrainingScal
         return False
     counts = np.bincount(label)
     asked = np.argsort(-counts, kind="stable")[:_CLASSES]
-    pulls = [_pulls(training[label == index], scales) for index in asked if counts[index] >= _LEAST_MEMBERS]
+    some = [np.flatnonzero(label == index) for index in asked if counts[index] >= _LEAST_MEMBERS]
+    pulls = list(in_order(lambda rows: _pulls(training, rows, scales), some))
     return bool(pulls) and float(np.mean([_share_far(each) for each in pulls])) >= _LEAST_SHARE
 
 
-def _pulls(members: Measurements, scales: TrainingScales) -> FloatArray:
-    """Pulls (k, m) of half of the members under a factor model of the other half; NaN where missing."""
-    order = np.random.default_rng(members.n_objects).permutation(members.n_objects)[:_MEMBERS]
+def _pulls(training: Measurements, members: IntArray, scales: TrainingScales) -> FloatArray:
+    """Pulls (k, m) of half of the members of a class, rows of the objects, under a factor model of the other half.
+
+    NaN where missing.
+    """
+    order = np.random.default_rng(members.size).permutation(members.size)[:_MEMBERS]
     half = len(order) // 2
-    known, asked = members[np.sort(order[:half])], members[np.sort(order[half:])]
-    rank = min(_RANK, half // 6, members.n_points - 1)
+    known, asked = training[members[np.sort(order[:half])]], training[members[np.sort(order[half:])]]
+    rank = min(_RANK, half // 6, training.n_points - 1)
     factor = Spectrum.of(known, scales, rank).factor(rank)
     residual, predicted = left_out_points(asked, factor)
     return residual / np.sqrt(np.where(asked.observed, asked.sigma, np.nan) ** 2 + predicted)

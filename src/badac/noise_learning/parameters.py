@@ -33,7 +33,14 @@ IntArray = npt.NDArray[np.int64]
 _MEMBERS_TO_COMPARE = 1000
 
 
-def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.random.Generator) -> Noise:
+def learn_noise(
+    noise: Noise,
+    training: Measurements,
+    label: IntArray,
+    rng: np.random.Generator,
+    *,
+    scales: TrainingScales | None = None,
+) -> Noise:
     """Return the noise with its open parameters learned; itself if nothing is open.
 
     Parameters
@@ -45,6 +52,8 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
     label : (n,) int
         Class index of each object, 0 to K-1.
     rng : numpy.random.Generator
+    scales : TrainingScales, optional
+        Of the training objects, if they are known already.
 
     Returns
     -------
@@ -90,7 +99,8 @@ def learn_noise(noise: Noise, training: Measurements, label: IntArray, rng: np.r
             "`sigma`, or the parameters."
         )
     if isinstance(noise, OpenFamily):
-        if asks_first(noise) and not has_bad_points(training, label, TrainingScales.of(training)):
+        known = TrainingScales.of(training) if scales is None else scales
+        if asks_first(noise) and not has_bad_points(training, label, known):
             return Gaussian()
         comparison = compare_families(training, label, rng, choice=noise)
         if comparison.best == "correlated":
