@@ -10,11 +10,10 @@ by their evidence (Laplace's integral over the shares); the latter, with which n
 all others together. So a rare class among overlapping ones, whose share hardly any object tells, keeps what is known of
 it, and a sky unlike the training set is found.
 
-    w = 1 / (2 + n_new / n_training)
+    w = 1 / (1 + n_new / n_training)
 
-A new object counts as half of one at most: where a class is not quite as its model says, many objects are wrong about it
-together. And however many they are, they speak through classes that the training objects taught, and together tell no more than
-those do.
+However many new objects there are, they speak through classes that the training objects taught, and together tell no more than
+those do: where a class is not quite as its model says, many objects are wrong about it together.
 
 Whether the members do look alike is asked of what a class does not model: noise and number of points (`unlike`).
 """
@@ -74,7 +73,7 @@ def estimate_frequencies(
     if len(log_match) and possible.sum() > 1:
         match = np.exp(log_match[:, possible] - log_match[:, possible].max(axis=1, keepdims=True))
         known = max(_UNKNOWN_WORTH * len(match) if n_known is None else n_known, _LEAST_WORTH)
-        new = _Evidence(match, 1.0 / (2.0 + len(match) / known))
+        new = _Evidence(match, 1.0 / (1.0 + len(match) / known))
         worth = np.geomspace(known, _LEAST_WORTH, _STEPS)
         found = [_Shares.most_probable(new, share[possible] / share[possible].sum(), worth[0])]
         for less in worth[1:]:
