@@ -117,6 +117,7 @@ def test_classes_in_few_columns_count_in_the_posterior_and_in_files(tmp_path: Pa
     model = BADACClassifier(random_state=0).fit(objects, label)
     assert model.ensemble_ is not None and model.ensemble_.in_posterior
     assert any(name.startswith("mixture in ") for name in model.ensemble_.names)
+    assert "Columns that tell the classes apart most: 3" in model.describe()
     columns = np.array(TELLING)
     told = BADACClassifier(random_state=0).fit(objects.points(columns), label)
     loss, best = log_loss(model, new, truth), log_loss(told, new.points(columns), truth)

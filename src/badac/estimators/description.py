@@ -30,6 +30,10 @@ def describe(model: Any) -> str:
     if model.exposure_column_ is not None:
         lines.append(f"Exposure: the column {model.exposure_column_!r}.")
     lines += model.fitted_.calibration.lines(len(model.classes_))
+    ensemble = model.fitted_.calibration.ensemble
+    if ensemble is not None and ensemble.telling_columns is not None:
+        told = ", ".join(_name_of(model, column) for column in ensemble.telling_columns.tolist())
+        lines.append(f"Columns that tell the classes apart most: {told}.")
     anomaly = model.fitted_.anomaly_model
     if anomaly is not None:
         named = type(anomaly.anomaly if isinstance(anomaly, Deferred) else anomaly).__name__.lower()
@@ -37,6 +41,15 @@ def describe(model: Any) -> str:
             f"Anomaly: {named}, expected beforehand of {100 * model.anomaly_prior:g} % of new objects."
         )
     return "\n".join([*lines, f"Score: {model.score_meaning_}"])
+
+
+def _name_of(model: Any, column: int) -> str:
+    """Name of a column of the training, its number where it has none; those beside the points come after them."""
+    beside = () if model.beside_ is None else model.beside_.names
+    points = model.training_.n_points - len(beside)
+    if column >= points:
+        return str(beside[column - points])
+    return str(getattr(model, "feature_names_in_", range(points))[column])
 
 
 def _short(part: Any) -> str:

@@ -8,6 +8,8 @@ trees (`badac.calibration.stacking.trees`) describe no class at all, only what t
 
     the class models, instances of two widths, pointwise, trees, and the gaps (where `badac.calibration.missingness` uses them)
 
+and, where few of many columns tell the classes apart, the classes in these (`badac.calibration.stacking.telling_columns`).
+
 Probabilities follow the stack if, and only if, left-out objects gain by it (of objects with points of their own, if they do not
 lose: `Ensemble.in_posterior`); the score of an anomaly is a rank among the same
 left-out objects (`badac.calibration.null_distribution`) wherever there is a stack. Of objects with points of their own trees
@@ -22,11 +24,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac.calibration.coarsening import FloatArray, relative_noise
+from badac.calibration.coarsening import FloatArray, IntArray, relative_noise
 from badac.calibration.null_distribution import Nonconformity
 from badac.calibration.stacking.base_models import BaseModels, BaseOutputs
 from badac.calibration.stacking.coverage import Coverage
 from badac.calibration.stacking.latent_columns import LatentColumns
+from badac.calibration.stacking.telling_columns import InColumns
 from badac.calibration.stacking.weights import Stacking
 from badac.data.measurements import Measurements
 from badac.registry import registered
@@ -82,6 +85,13 @@ class Ensemble:
     def names(self) -> tuple[str, ...]:
         """Of the base models, the class models first."""
         return self.base_models.names
+
+    @property
+    def telling_columns(self) -> IntArray | None:
+        """(c,): the few columns in which classes are base models as well; None without any."""
+        return next(
+            (own[0].columns for own in self.base_models.models if isinstance(own[0], InColumns)), None
+        )
 
     def outputs(
         self, objects: Measurements, evidence: FloatArray, scale: FloatArray, *, n_threads: int = 1
