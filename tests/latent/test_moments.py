@@ -5,7 +5,7 @@ import pytest
 
 from badac import Measurements
 from badac.latent import moments as module
-from badac.latent.moments import Gram, Spectrum, leading_eigenvectors, moments
+from badac.latent.moments import Gram, Spectrum, leading_eigenvectors, moments, strongest_eigenvectors
 from badac.training import TrainingScales
 
 
@@ -71,3 +71,31 @@ def test_a_model_without_factors_needs_no_eigenvectors(monkeypatch: pytest.Monke
     alone = Spectrum.of(members, scales, 0).factor(0)
     for name in ("mean", "factors", "psi"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(usual, name))
+
+
+def test_strongest_eigenvectors_are_those_of_all() -> None:
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((100, 100)))[0]
+    values = np.concatenate([[90.0, 40.0, 7.0, 2.0], np.linspace(0.2, -0.9, 96)])
+    found, vectors = strongest_eigenvectors((turn * values) @ turn.T)
+    np.testing.assert_allclose(found[:3], values[:3], rtol=1e-6)
+    assert abs(found[3] - 2.0) < 0.05
+    np.testing.assert_allclose(np.abs(vectors[:, :3].T @ turn[:, :3]), np.eye(3), atol=1e-3)
+    again, _ = strongest_eigenvectors((turn * values) @ turn.T, vectors)
+    assert abs(again[3] - 2.0) <= abs(found[3] - 2.0)
+
+
+@pytest.mark.parametrize("rank", [2, 14])
+def test_rough_rounds_give_the_factors_of_exact_ones(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(rank)
+    factors = rng.standard_normal((80, rank))
+    members = Measurements(
+        rng.standard_normal((700, rank)) @ factors.T + 0.5 * rng.standard_normal((700, 80)), 0.5
+    )
+    scales = TrainingScales.of(members)
+    rough = Spectrum.of(members, scales, rank)
+    monkeypatch.setattr("badac.latent.moments._ROUGH_FROM", 1000)
+    exact = Spectrum.of(members, scales, rank)
+    np.testing.assert_allclose(
+        rough.factors @ rough.factors.T, exact.factors @ exact.factors.T, rtol=1e-5, atol=1e-5
+    )

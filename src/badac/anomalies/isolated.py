@@ -28,7 +28,7 @@ from badac.anomalies.neighbours import nearest_members
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
-from badac.latent.gaussian_approximation import is_plain
+from badac.latent.gaussian_approximation import is_plain, with_noise_scale
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture
 from badac.registry import registered
@@ -87,7 +87,7 @@ def isolated_members(members: Measurements, summary: ClassSummary, log_prior: fl
     too_few = not 2 * _NEIGHBOURS < n <= _MOST_MEMBERS or not summary.factor.rank
     if too_few or not is_plain(summary.noise):
         return ()
-    latent = ObjectsUnderClass(members, summary).latent
+    latent = summary.factor.project(with_noise_scale(members, summary.noise))
     place, covariance = _places(latent)
     spacing = _spacing(latent, place)
     spaced = place @ spacing

@@ -124,7 +124,6 @@ def statistics(members: Measurements, factor: Factor) -> FactorSums:
     left = position @ factor.factors.T
     left *= weight
     left -= scaled
-    weight_sum = weight.sum(axis=0)
     normal, right = weight.T @ moments, scaled.T @ augmented
     squared = np.square(weight, out=weight)
     misfit = np.einsum("ij,ij->j", left, left) + np.einsum("jp,jp->j", squared.T @ spread, outer * twice)
@@ -133,7 +132,7 @@ def statistics(members: Measurements, factor: Factor) -> FactorSums:
         log_evidence=float(evidence.sum()),
         normal=normal,
         right=right,
-        weight=weight_sum,
+        weight=normal[:, 0].copy(),  # of the regressor 1
         weight_squared=squared.sum(axis=0),
         misfit=misfit,
         position=position.sum(axis=0),

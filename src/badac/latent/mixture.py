@@ -226,7 +226,9 @@ def centres_to_start_from(
     latent: LatentLikelihood, n_components: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return (k, r): positions of members, drawn far from each other. All that is drawn of a `start_mixture`."""
-    return _spread_out(_to_group(latent.position, n_components), n_components, rng)
+    with np.errstate(invalid="ignore"):
+        # All members may stand where those drawn do: then any are drawn.
+        return _spread_out(_to_group(latent.position, n_components), n_components, rng)
 
 
 def _to_group(position: FloatArray, n_components: int) -> FloatArray:

@@ -28,6 +28,11 @@ _FOR_A_GUESS = 600  # members tell a variance to sqrt(2 / 600) = 6 %: enough for
 _FULL = 128
 _STEPS, _STEPS_FROM_NEAR = 6, 2  # of the block iteration
 _SPARE = 10  # directions more than are asked for
+_ROUNDS = 3  # of psi and eigenvectors in turn
+_ROUGH, _ROUGH_FROM = (
+    20,
+    64,
+)  # directions of rounds but the last, and points from which on they are quicker than all
 
 
 # Members for each point below which their covariance is kept as their residuals, by cost; and the cosine of the points' weights
@@ -252,6 +257,24 @@ def leading_eigenvectors(
     return values[: -count - 1 : -1], block[:, :count], block
 
 
+def strongest_eigenvectors(
+    matrix: FloatArray, near: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return some of the largest eigenvalues of a symmetric matrix, largest first, and their eigenvectors (m, 20).
+
+    By block iteration of the matrix plus one, in a third of the time of all of 100: no eigenvalue is to be below -1, as none of
+    a covariance in units of its noise is. One that is f times as far above -1 as the twentieth is known to f to the power -12.
+    """
+    m, steps = len(matrix), 3 if near is None else 1
+    block = np.random.default_rng(0).standard_normal((m, _ROUGH)) if near is None else near
+    with one_thread_in_blas():
+        for _ in range(steps):
+            once = matrix @ block + block
+            block = np.linalg.qr(matrix @ once + once)[0]
+        values, turn = eigh(block.T @ (matrix @ block))
+        return values[::-1], (block @ turn)[:, ::-1]
+
+
 @dataclass(frozen=True, eq=False)
 class Spectrum:
     """Nested factor models of all ranks from one eigen-decomposition of the class's moments.
@@ -283,13 +306,23 @@ class Spectrum:
         m = members.n_points
         top = max(min(max_rank, m), 1)
         factors, near = np.zeros((m, top)), None
-        for _ in range(3):
+        least = 2.0 * np.sqrt(m / max(found.count.max(), 1.0))
+        for step in range(_ROUNDS):
             unit = np.sqrt(found.noise + psi)
             # What is common to the points is in the off-diagonal elements: psi leaves the diagonal before the
             # eigenvectors are taken (principal factors).
-            values, vectors, near = leading_eigenvectors(found.common(psi, unit), top, near)
+            common = found.common(psi, unit)
+            rough = step < _ROUNDS - 1 and _ROUGH_FROM <= m <= _FULL
+            if rough:
+                # Of all but the last round only what the strong factors leave is asked.
+                assert isinstance(common, np.ndarray)
+                values, near = strongest_eigenvectors(common, near)
+                rough = int((values > least).sum()) <= _ROUGH - _SPARE
+                values, vectors = values[:top], near[:, :top]
+            if not rough:
+                values, vectors, near = leading_eigenvectors(common, top, None if m <= _FULL else near)
             factors = unit[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
-            strong = max(int((values > 2.0 * np.sqrt(m / max(found.count.max(), 1.0))).sum()), 1)
+            strong = max(int((values > least).sum()), 1)
             left = np.maximum(variance - (factors[:, :strong] ** 2).sum(axis=1), 0.0)
             psi = 0.5 * (psi + left) + 1e-9 * scales.scale**2
         return cls(found, factors, scales)

@@ -13,7 +13,7 @@ at all is among the choices: features without an order keep their own values.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import solveh_banded
+from scipy.linalg.lapack import dpbsv
 
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
@@ -63,7 +63,8 @@ def whittaker(column: FloatArray, penalty: float) -> FloatArray:
     first[[1, -1]] = -2.0
     bands = penalty * np.stack([np.ones(m), first, main])
     bands[2] += 1.0
-    return np.asarray(solveh_banded(bands, column))
+    # LAPACK itself: what SciPy checks of bands and column takes four times as long as to solve them.
+    return np.asarray(dpbsv(bands, column)[1])
 
 
 def choose_penalty(factor: Factor, noise: FloatArray, count: float, held_out: Measurements) -> float:
