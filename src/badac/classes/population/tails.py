@@ -83,7 +83,8 @@ class Tails:
         needed[-1] |= keep_widest
         kept[0] = True
         kept = fewest(log_evidence, np.where(kept | needed, weights, 0.0), needed)
-        return Tails(self.variances[kept], best_weights(log_evidence[:, kept]))
+        # Of one prior member, which all widths shared, each has its part.
+        return Tails(self.variances[kept], best_weights(log_evidence[:, kept], prior=1.0 / len(weights)))
 
     def left_out(
         self, ask: Callable[[Tails], FloatArray], *, keep_widest: bool = False, keep_first: bool = True
