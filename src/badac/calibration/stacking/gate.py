@@ -4,7 +4,7 @@
 
 The others are a few randomised trees, grown on a share of at most a thousand objects, where each object is asked of the trees
 that had not seen it (out of bag: Breiman 1996); and the members in the few columns that these trees divide most by
-(`badac.calibration.stacking.telling_columns`). The two weights are learned on one half of the objects and judged on the other.
+(`badac.calibration.stacking.telling_columns`). The weights are learned on one half of the objects and judged on the other.
 No noisy copies, no folds: it takes a tenth of a second, and only opens the gate. What the stack is worth is found by the stack.
 """
 
