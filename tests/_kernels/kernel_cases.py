@@ -138,7 +138,7 @@ def _improved(n: int, k: int, r: int) -> Arguments:
     if k > few:
         mixture = Gaussians(*(np.resize(array, (k, *array.shape[1:])) for array in mixture))
         whole = np.hstack([sums[0][:, None], *sums[1:]])
-        whole = np.resize(whole, (k, whole.shape[1]))
+        whole = np.resize(whole, (k, whole.shape[1])).copy()  # the base of its parts
         # Side by side, as a step leaves them.
         p = r * (r + 1) // 2
         count, *others = np.split(whole, [1, 1 + r, 1 + r + p], axis=1)

@@ -42,3 +42,12 @@ def test_a_weight_of_zero_is_no_density() -> None:
     evidence = _densities([1.0, 3.0, 8.0])
     kept = fewest(evidence, np.array([0.5, 0.0, 0.5]), np.zeros(3, dtype=np.bool_))
     assert kept.tolist() == [True, False, True]
+
+
+def test_an_object_that_no_density_explains_changes_nothing() -> None:
+    rng = np.random.default_rng(3)
+    log_evidence = np.log(rng.uniform(0.5, 1.0, (50, 3)))
+    without = fewest(log_evidence, np.array([0.8, 0.1, 0.1]), np.array([True, False, False]))
+    wild = np.vstack([log_evidence, [-5e13, -3e4, -3e3]])
+    found = fewest(wild, np.array([0.9, 0.1, 0.0]), np.array([True, False, False]))
+    assert found[0] and found.sum() <= without.sum()

@@ -18,6 +18,7 @@ from badac.training import FloatArray
 _SETTLED = 1e-6  # of a weight
 # Nats of all objects together that one more density must gain: half of what a free number gains by chance (Akaike 1973).
 _WORTH_A_TERM = 0.5
+_LEAST = 1e-300  # of a density, beside the largest
 
 
 def best_weights(log_evidence: FloatArray, *, steps: int = 200, prior: float | None = None) -> FloatArray:
@@ -45,7 +46,12 @@ def fewest(log_evidence: FloatArray, weights: FloatArray, needed: BoolArray) -> 
     """
     relative = np.exp(log_evidence - log_evidence.max(axis=1, keepdims=True))
     kept, weights = weights > 0.0, weights.copy()
-    total, left = float(np.log(relative @ weights).sum()), 0
+
+    def summed(density: FloatArray) -> float:
+        # An object that none of those left explains is as impossible as any.
+        return float(np.log(np.maximum(density, _LEAST)).sum())
+
+    total, left = summed(relative @ weights), 0
     while True:
         tried: list[tuple[float, int, int]] = []
         places = np.flatnonzero(kept)
@@ -55,8 +61,7 @@ def fewest(log_evidence: FloatArray, weights: FloatArray, needed: BoolArray) -> 
             for other in places[max(number - 1, 0) : number + 2].tolist():
                 if other != place:
                     moved = weights[place] * (relative[:, other] - relative[:, place])
-                    with np.errstate(divide="ignore"):
-                        tried.append((float(np.log(relative @ weights + moved).sum()), place, other))
+                    tried.append((summed(relative @ weights + moved), place, other))
         if not tried:
             return kept
         found, place, other = max(tried)
