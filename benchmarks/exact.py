@@ -24,7 +24,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from threadpoolctl import threadpool_limits
 
 from badac import Measurements
-from badac._kernels import compiled
+from badac._kernels import compiled, compiled_pairs
 from badac._kernels.arguments import Pairs
 from badac.classes import Instances
 from badac.noise import Gaussian
@@ -96,9 +96,9 @@ def share_in_double(train: Measurements, label: np.ndarray, test: Measurements) 
         members = train[label == name]
         shared = (members.sigma == members.sigma[0]).all()
         sigma = members.sigma[:1] if shared else members.sigma
-        report = compiled.pair_logsumexp_with(Pairs.of(some.values, some.sigma, members.values, sigma, 0.0))[
-            1
-        ]
+        report = compiled_pairs.pair_logsumexp_with(
+            Pairs.of(some.values, some.sigma, members.values, sigma, 0.0)
+        )[1]
         in_double += report["survived"] + report["in_double"]
     return in_double / (len(some) * len(train))
 

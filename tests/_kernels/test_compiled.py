@@ -12,6 +12,7 @@ from badac._kernels import NUMPY, Backend
 from badac._kernels.arguments import Pairs
 
 compiled = pytest.importorskip("badac._kernels.compiled", reason="the core is not built here")
+compiled_pairs = pytest.importorskip("badac._kernels.compiled_pairs", reason="the core is not built here")
 
 core = compiled.COMPILED
 LEVELS = compiled.levels()
@@ -41,7 +42,7 @@ def pairs_of(arguments: Arguments) -> Pairs:
 
 
 def run(arguments: Arguments, **choices: object) -> np.ndarray:
-    return compiled.pair_logsumexp_with(pairs_of(arguments), **choices)[0]
+    return compiled_pairs.pair_logsumexp_with(pairs_of(arguments), **choices)[0]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -134,7 +135,7 @@ def test_screening_happens_and_gives_up() -> None:
 
     def report(case: str) -> dict[str, int]:
         arguments = CASES[case]()
-        return dict(compiled.pair_logsumexp_with(pairs_of(arguments))[1])
+        return dict(compiled_pairs.pair_logsumexp_with(pairs_of(arguments))[1])
 
     sparse = report("plain 70x100x100")
     assert sparse["screened"] >= 6000

@@ -104,6 +104,13 @@ def test_no_objects_and_objects_that_tell_nothing_leave_what_is_known() -> None:
         np.testing.assert_allclose(found.share, known, rtol=1e-6)
 
 
+def test_objects_that_no_class_explains_tell_nothing() -> None:
+    match = overlapping(np.array([0.6, 0.4]), 100, np.random.default_rng(11))
+    found = estimate_frequencies(match, np.log([0.5, 0.5]), 200)
+    lost = np.vstack([match, np.full((3, 2), -np.inf)])
+    np.testing.assert_array_equal(estimate_frequencies(lost, np.log([0.5, 0.5]), 200).share, found.share)
+
+
 def test_an_impossible_class_stays_impossible() -> None:
     with np.errstate(divide="ignore"):
         found = estimate_frequencies(np.zeros((9, 2)), np.log([1.0, 0.0]))

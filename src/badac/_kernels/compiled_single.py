@@ -12,6 +12,7 @@ import numpy as np
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray, Pairs
 from badac._kernels.compiled_latent import how
+from badac._kernels.compiled_pairs import pair_logsumexp
 from badac._kernels.single import ClassCurves, ClassMixtures
 
 _whole = np.ascontiguousarray
@@ -45,20 +46,5 @@ def _in_double(values: FloatArray, variance: FloatArray, curves: ClassCurves, n_
     out = np.empty((len(values), len(curves.first) - 1))
     for column, (first, last) in enumerate(zip(curves.first[:-1], curves.first[1:], strict=True)):
         own, sigma = curves.values[first:last], np.sqrt(curves.variance[first:last])
-        pairs = Pairs.of(d, d_sigma, own, sigma)
-        _core.pair_logsumexp(
-            found := np.empty(len(d)),
-            pairs.d,
-            pairs.d_sigma,
-            pairs.y,
-            pairs.y_sigma,
-            pairs.extra_variance,
-            log_weights=pairs.log_weights,
-            skip=pairs.skip,
-            screen=True,
-            objects_per_block=0,
-            curves_per_block=0,
-            **how(n_threads),
-        )
-        out[:, column] = found
+        out[:, column] = pair_logsumexp(Pairs.of(d, d_sigma, own, sigma), n_threads=n_threads)
     return out

@@ -2,13 +2,13 @@
 
     log P(share | new) = w sum_i log sum_k share_k P(d_i | k) + sum_k A p_k log share_k + constant
 
-with the training frequencies ``p`` and what stands in the place of the evidence (maximum likelihood: Saerens, Latinne &
-Decaestecker 2002), so that a training set whose classes are not as frequent as on the sky (a spectroscopic one) gives the right
-probabilities on it, as long as the members of each class look alike in both. How many objects the training frequencies are
-worth, ``A``, the new objects say themselves: shares are averaged over values from two objects to as many as were learned from,
-by their evidence (Laplace's integral over the shares); the latter, with which nothing changed but by chance, is as likely as
-all others together. So a rare class among overlapping ones, whose share hardly any object tells, keeps what is known of
-it, and a sky unlike the training set is found.
+with the training frequencies ``p`` as the mean of a Dirichlet prior of concentration ``A``, and what stands in the place of the
+evidence (label shift; maximum likelihood: Saerens, Latinne & Decaestecker 2002), so that a training set whose classes are not
+as frequent as on the sky (a spectroscopic one) gives the right probabilities on it, as long as the members of each class look
+alike in both. How many objects the training frequencies are worth, ``A``, the new objects say themselves: shares are averaged
+over values from two objects to as many as were learned from, by their evidence (Laplace's integral over the shares); the
+latter, with which nothing changed but by chance, is as likely as all others together. So a rare class among overlapping ones,
+whose share hardly any object tells, keeps what is known of it, and a sky unlike the training set is found.
 
     w = 1 / (1 + n_new / n_training)
 
@@ -70,8 +70,11 @@ def estimate_frequencies(
     """
     possible = np.isfinite(log_prior)
     share, variance = np.where(possible, np.exp(log_prior), 0.0), np.zeros(len(log_prior))
-    if len(log_match) and possible.sum() > 1:
-        match = np.exp(log_match[:, possible] - log_match[:, possible].max(axis=1, keepdims=True))
+    best = log_match[:, possible].max(axis=1, initial=-np.inf)
+    # What no class explains tells nothing of their shares.
+    told = np.isfinite(best)
+    if told.any() and possible.sum() > 1:
+        match = np.exp(log_match[told][:, possible] - best[told, None])
         known = max(_UNKNOWN_WORTH * len(match) if n_known is None else n_known, _LEAST_WORTH)
         new = _Evidence(match, 1.0 / (1.0 + len(match) / known))
         worth = np.geomspace(known, _LEAST_WORTH, _STEPS)
