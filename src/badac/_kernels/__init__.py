@@ -87,9 +87,12 @@ def _compiled_if_wanted() -> Backend | None:
     if choice == "reference":
         return None
     try:
-        from badac._kernels.compiled import COMPILED
+        from badac._kernels import _core  # noqa: F401
     except ImportError:
         return None
+    # Outside of the clause: a fault of ours must not look like a core that was not built.
+    from badac._kernels.compiled import COMPILED
+
     return COMPILED
 
 
