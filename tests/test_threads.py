@@ -209,11 +209,11 @@ def test_learning_spares_its_threads_to_every_kernel_and_learns_the_same() -> No
     curves, label = Measurements(values, 0.1, at=x), np.repeat([0, 1], 300)
     asked: set[int] = set()
 
-    def weigh_points(*args: object, n_threads: int = 1) -> object:
+    def factor_project(*args: object, out: object = None, n_threads: int = 1) -> object:
         asked.add(at_least_spare(n_threads))
-        return _kernels.NUMPY.weigh_points(*args)  # type: ignore[arg-type]
+        return _kernels.NUMPY.factor_project(*args, out=out)  # type: ignore[arg-type]
 
-    watching = _kernels.Backend("watching", weigh_points=weigh_points)  # type: ignore[arg-type]
+    watching = _kernels.Backend("watching", factor_project=factor_project)  # type: ignore[arg-type]
     found = []
     for n_jobs in (None, 2):
         found.append(BADACClassifier("population", random_state=0, n_jobs=n_jobs).fit(curves, label))

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "heed.hpp"
-#include "latent_lanes.hpp"
+#include "weighing.hpp"
 
 namespace badac {
 namespace BADAC_LEVEL {
@@ -316,50 +316,12 @@ void left_out(const LatentArrays& in, const double* means, const double* count, 
 #undef BADAC_CALL
 }
 
-// One point a lane here. A missing point (NaN value or infinite sigma) has no weight.
 void weigh(const PointArrays& in, int64_t first, int64_t last) {
-    constexpr double kLog2Pi = 1.83787706640934548356;
-    const int64_t m = in.m;
-    const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0);
     Attention attention;
     for (int64_t i = first; i < last; ++i) {
-        attention.spent(8 * m);
-        VecD chi = zero, product = one, exponent = zero, count = zero;
-        for (int64_t j = 0; j < m; j += L) {
-            const int64_t at = i * m + j;
-            const int here = int(m - j < L ? m - j : L);
-            VecD v, s, mu, extra;
-            if (here == L) {
-                v = load<VecD>(in.values + at), s = load<VecD>(in.sigma + at), mu = load<VecD>(in.mean + j), extra = load<VecD>(in.psi + j);
-            } else {
-                double lanes[4][L];
-                for (int lane = 0; lane < L; ++lane) {
-                    const bool inside = lane < here;
-                    lanes[0][lane] = inside ? in.values[at + lane] : 0.0, lanes[1][lane] = inside ? in.sigma[at + lane] : HUGE_VAL;
-                    lanes[2][lane] = inside ? in.mean[j + lane] : 0.0, lanes[3][lane] = inside ? in.psi[j + lane] : 1.0;
-                }
-                v = load<VecD>(lanes[0]), s = load<VecD>(lanes[1]), mu = load<VecD>(lanes[2]), extra = load<VecD>(lanes[3]);
-            }
-            const VecD variance = fma(s, s, extra);
-            VecD w = one / variance;
-            const auto seen = greater(w, zero);
-            // A comparison with NaN is false: what is not below or above zero has no residual.
-            VecD residual = v - mu;
-            residual = select(greater(VecD(residual * residual), broadcast<VecD>(-1.0)), residual, zero);
-            const VecD pull = w * residual;
-            chi = fma(pull, residual, chi);
-            product = take_exponent<double>(VecD(product * select(seen, variance, one)), exponent);
-            count = count + select(seen, one, zero);
-            if (here == L) {
-                store(in.weight + at, w), store(in.scaled + at, pull);
-            } else {
-                for (int lane = 0; lane < here; ++lane) in.weight[at + lane] = w[lane], in.scaled[at + lane] = pull[lane];
-            }
-        }
-        const VecD total = fma(exponent, broadcast<VecD>(kLog2), log_mantissa(product)) + fma(count, broadcast<VecD>(kLog2Pi), chi);
-        double sum = 0.0;
-        for (int lane = 0; lane < L; ++lane) sum += total[lane];
-        in.offset[i] = sum;
+        attention.spent(8 * in.m);
+        const Weighed object{in.values + i * in.m, in.sigma + i * in.m, in.mean, in.psi, in.m};
+        in.offset[i] = weigh_object<false>(object, in.weight + i * in.m, in.scaled + i * in.m);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "counts.hpp"
 #include "dispatch.hpp"
+#include "factor.hpp"
 #include "hypothesis.hpp"
 #include "improve.hpp"
 #include "latent.hpp"
@@ -16,6 +17,7 @@
 #include "rows.hpp"
 #include "shape_rows.hpp"
 #include "single.hpp"
+#include "spread.hpp"
 #include "trees.hpp"
 #include "widths.hpp"
 
@@ -57,7 +59,8 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 16;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 17;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    bind_factor(m);
     bind_hypothesis(m);
     bind_improve(m);
     bind_latent(m);
@@ -68,6 +71,7 @@ NB_MODULE(_core, m) {
     bind_low_rank(m);
     bind_pointwise(m);
     bind_rows(m);
+    bind_spread(m);
     bind_trees(m);
     bind_counts(m);
     bind_widths(m);

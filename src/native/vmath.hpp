@@ -2,6 +2,8 @@
 //
 // Double: within 2 units in the last place over the ranges the kernels use. Float: within 2 units too, used for screening only.
 #pragma once
+#include <math.h>
+
 #include "simd.hpp"
 
 namespace badac {
@@ -17,6 +19,18 @@ BADAC_INLINE V take_exponent(const V& x, V& exponents) {
     const I count = (bits >> S::fraction_bits) | broadcast<I>(S::count_bits);
     exponents = exponents + (same_bits<V>(count) - broadcast<V>(T(S::count_value + S::bias)));
     return same_bits<V>(I((bits & broadcast<I>(S::fraction_mask)) | broadcast<I>(S::one)));
+}
+
+BADAC_INLINE VecD root(const VecD& x) {
+#if defined(__AVX512F__) && !defined(BADAC_VECTOR_BYTES) && defined(BADAC_VECTOR_EXTENSIONS)
+    return (VecD)_mm512_sqrt_pd((__m512d)x);
+#elif defined(__AVX2__) && !defined(BADAC_VECTOR_BYTES) && defined(BADAC_VECTOR_EXTENSIONS)
+    return (VecD)_mm256_sqrt_pd((__m256d)x);
+#else
+    VecD y = x;
+    for (int i = 0; i < int(sizeof(VecD) / sizeof(double)); ++i) y[i] = sqrt(x[i]);
+    return y;
+#endif
 }
 
 // log x for x in [1, 2), after fdlibm: log(1+f) = f - (f^2/2 - s (f^2/2 + R(s^2))), s = f / (2 + f), |f| < 0.42.

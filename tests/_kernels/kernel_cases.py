@@ -180,6 +180,31 @@ def _points(n: int, m: int) -> Arguments:
     return {"values": values, "sigma": sigma, "mean": rng.standard_normal(m), "psi": psi}
 
 
+def _factor(n: int, m: int, r: int) -> Arguments:
+    rng = np.random.default_rng([n, m, r])
+    # Of many, most are the same few: what is slow is to compute, not to draw.
+    points = {
+        name: np.resize(array, (n, m)) if array.ndim == 2 else array
+        for name, array in _points(min(n, 3001), m).items()
+    }
+    # No point is exact: its weight would be infinite.
+    return {**points, "psi": points["psi"] + 0.1, "factors": rng.standard_normal((m, r))}
+
+
+def _spread(n: int, m: int) -> Arguments:
+    points = _factor(n, m, 1)
+    values, variance = np.nan_to_num(points["values"]), points["sigma"] ** 2
+    return {"values": values, "variance": variance, "least": np.full(m, 1e-3), "steps": 5}
+
+
+def _rows_of_products(n: int, m: int, s: int) -> Arguments:
+    rng = np.random.default_rng([n, m, s])
+    return {
+        "left": np.resize(rng.standard_normal((min(n, 999), m)), (n, m)),
+        "right": rng.standard_normal((m, s)),
+    }
+
+
 def _without(n: int, all_of_them: int, columns: int, rest: int) -> Arguments:
     rng = np.random.default_rng([n, columns])
     amplitude = rng.uniform(0.0, 2.0, (n, columns))
@@ -478,6 +503,18 @@ def _walk(n: int, f: int, k: int, t: int) -> Arguments:
 # Rows, numbers, classes, trees.
 _TREES = [(1, 1, 1, 1), (7, 2, 2, 3), (40, 5, 3, 4), (33, 9, 12, 2)]
 
+# Objects, points, factors: of more than the tiles of every level, and of more than the core takes.
+_FACTOR = [
+    (1, 1, 1),
+    (3, 7, 2),
+    (33, 16, 5),
+    (70, 101, 9),
+    (41, 30, 13),
+    (9, 60, 49),
+    (1500, 12, 3),
+    (30, 700, 20),
+]
+
 TABLE: dict[str, Row] = {
     "pair_log_match": Row(_all_matter, _PAIRS, (1500, 900, 30), (3000, 20_000, 100), 1e-11, 1e-11),
     "pair_best": Row(_of_pairs, _PAIRS, (1500, 900, 30), (20_000, 20_001, 100), 0.0, 0.0),
@@ -508,6 +545,12 @@ TABLE: dict[str, Row] = {
     "latent_left_out": Row(_left_out, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
     "weigh_points": Row(
         _points, [(1, 1), (3, 7), (5, 16), (2, 101)], (3000, 100), (2_000_000, 100), 1e-12, 1e-9
+    ),
+    "factor_project": Row(_factor, _FACTOR, (3000, 100, 9), (200_000, 100, 30), 1e-10, 1e-9),
+    "factor_sums": Row(_factor, _FACTOR, (3000, 100, 9), (100_000, 100, 30), 1e-10, 1e-9),
+    "row_products": Row(_rows_of_products, _FACTOR, (3000, 100, 140), (100_000, 100, 600), 1e-11, 1e-11),
+    "population_variance": Row(
+        _spread, [(1, 1), (3, 7), (50, 16), (200, 101)], (600, 100), (300_000, 100), 1e-10, 1e-12
     ),
     "grouped_points": Row(
         _grouped,

@@ -114,13 +114,45 @@ def improved(k: int = 2, r: int = 2, **changed: Any) -> Any:
         "largest_change": 10.0,
         "floor": 1e-6,
     }
-    return core.latent_improved(**{**given, "n_threads": 1, **changed})
+    return core.latent_improved(**{**given, "n_threads": 1, "level": "", **changed})
 
 
 def points(**changed: Any) -> None:
     outputs = {"weight": np.empty((2, 3)), "scaled": np.empty((2, 3)), "offset": np.empty(2)}
     inputs = {"values": np.ones((2, 3)), "sigma": np.ones((2, 3)), "mean": np.zeros(3), "psi": np.ones(3)}
     core.weigh_points(**{**outputs, **inputs, "n_threads": 1, "level": "", **changed})
+
+
+def factor(name: str, n: int = 2, m: int = 3, r: int = 2, **changed: Any) -> None:
+    p = r * (r + 1) // 2
+    outputs: dict[str, dict[str, Any]] = {
+        "factor_project": {
+            "precision": np.empty((n, p)),
+            "shift": np.empty((n, r)),
+            "offset": np.empty(n),
+        },
+        "factor_sums": {
+            "normal": np.empty((m, 1 + r + p)),
+            "right": np.empty((m, 1 + r)),
+            "weight_squared": np.empty(m),
+            "misfit": np.empty(m),
+            "moments": np.empty(1 + r + p),
+        },
+    }
+    inputs = {"values": np.ones((n, m)), "sigma": np.ones((n, m)), "mean": np.zeros(m), "psi": np.ones(m)}
+    given = {**outputs[name], **inputs, "factors": np.ones((m, r)), "n_threads": 1, "level": ""}
+    getattr(core, name)(**{**given, **changed})
+
+
+def row_products(**changed: Any) -> None:
+    given = {"out": np.empty((2, 4)), "left": np.ones((2, 3)), "right": np.ones((3, 4))}
+    core.row_products(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def spread(**changed: Any) -> None:
+    given: dict[str, Any] = {"out": np.empty(3), "values": np.ones((2, 3)), "variance": np.ones((2, 3))}
+    given |= {"least": np.ones(3), "steps": 2}
+    core.population_variance(**{**given, "n_threads": 1, "level": "", **changed})
 
 
 def without(**changed: Any) -> None:
@@ -309,6 +341,9 @@ CALLS: dict[str, Call] = {
     },
     "latent_improved": improved,
     "weigh_points": points,
+    "population_variance": spread,
+    "row_products": row_products,
+    **{n: lambda n=n, **c: factor(n, **c) for n in ("factor_project", "factor_sums")},
     "points_likelihood": irregular,
     "shifted_evidence": shifted,
     "grouped_points": grouped,
@@ -337,6 +372,8 @@ WRITTEN = {
     "latent_left_out": ("evidence",),
     "latent_improved": ("weights", "means", "covariances", "precision", "shift", "log_constant"),
     "weigh_points": ("weight", "scaled", "offset"),
+    "factor_project": ("precision", "shift", "offset"),
+    "factor_sums": ("normal", "right", "weight_squared", "misfit", "moments"),
     "points_likelihood": ("precision", "shift", "offset"),
     "grouped_points": ("values", "variance", "at", "first", "group", "band"),
     "low_rank_filtered": ("signal", "precision"),
@@ -539,9 +576,54 @@ def test_lengths_beyond_an_int() -> None:
 
 
 @pytest.mark.parametrize(
+    "changed", [{"right": np.ones((2, 4))}, {"left": np.ones((3, 3))}, {"out": np.empty((2, 3))}]
+)
+def test_products_of_what_does_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        row_products(**changed)
+
+
+@pytest.mark.parametrize(
     "changed",
     [
-        {"r": 9},
+        {"variance": np.ones((3, 3))},
+        {"variance": np.ones((2, 4))},
+        {"least": np.ones(2)},
+        {"out": np.empty(4)},
+        {"steps": -1},
+        {"steps": 2**31 - 1},
+    ],
+)
+def test_spreads_of_what_does_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        spread(**changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"r": 0},
+        {"r": 49},
+        {"sigma": np.ones((2, 4))},
+        {"sigma": np.ones((3, 3))},
+        {"mean": np.ones(2)},
+        {"psi": np.ones(4)},
+        {"factors": np.ones((4, 2))},
+        {"factors": np.ones((3, 3))},
+        {"misfit": np.empty(4), "offset": np.empty(3)},
+    ],
+)
+@pytest.mark.parametrize("kernel", ["factor_project", "factor_sums"])
+def test_points_that_do_not_fit_their_factors(kernel: str, changed: dict[str, Any]) -> None:
+    wanted = {"factor_project": "misfit", "factor_sums": "offset"}[kernel]
+    with pytest.raises(ValueError):
+        CALLS[kernel](**{name: value for name, value in changed.items() if name != wanted})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"r": 17},
         {"k": 0},
         {"sums": np.ones((2, 8))},
         {"old_covariances": np.ones((2, 2, 3))},

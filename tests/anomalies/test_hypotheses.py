@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from badac import Measurements
+from badac._kernels.latent import products
 from badac.anomalies import (
     Bump,
     ClassSummary,
@@ -27,7 +28,7 @@ from badac.anomalies.curves_on_a_grid import OnGridCurves
 from badac.anomalies.sequence import SmoothCurves, bumps, cosines, spectrum
 from badac.latent.class_summary import ObjectsUnderClass
 from badac.latent.factor import Factor
-from badac.latent.likelihood import products, project, weighted_residuals
+from badac.latent.likelihood import project, weighted_residuals
 from badac.latent.mixture import Mixture
 from badac.noise import Gaussian
 

@@ -119,7 +119,7 @@ def test_more_gaussian_dimensions_that_nobody_saw_change_nothing(
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_what_is_far_out_is_rare_not_impossible(which: int, rng: np.random.Generator) -> None:
-    density = densities(rng)[which].with_broad(0.01, 3.0)
+    density = densities(rng)[which].with_one_more(98)
     # An object known to be at z = (9, 0), to a hundredth.
     far = LatentLikelihood(1e4 * np.array([[1.0, 0.0, 1.0]]), 1e4 * np.array([[9.0, 0.0]]), np.array([81e4]))
     assert density.log_evidence(far)[0] > -80.0

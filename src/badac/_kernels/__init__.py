@@ -3,8 +3,9 @@
 A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMPILED` is the core, None where it was not built
 or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
 else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
-that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `points`, `low_rank`, `pointwise`,
-`single`, `hypotheses`, `widths`, `counts`, `trees`, `rows`). All take `n_threads`, and no result depends on it.
+that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `factor`, `points`, `low_rank`,
+`pointwise`, `single`, `hypotheses`, `widths`, `counts`, `spread`, `trees`, `rows`). All take `n_threads`, and no result depends
+on it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from badac._kernels import counts as _counts
+from badac._kernels import factor as _factor
 from badac._kernels import hypotheses as _hypotheses
 from badac._kernels import latent as _latent
 from badac._kernels import low_rank as _low_rank
@@ -26,6 +28,7 @@ from badac._kernels import pointwise as _pointwise
 from badac._kernels import rows as _rows
 from badac._kernels import shape_rows as _shape_rows
 from badac._kernels import single as _single
+from badac._kernels import spread as _spread
 from badac._kernels import trees as _trees
 from badac._kernels import widths as _widths
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
@@ -45,6 +48,8 @@ __all__ = [
     "cosine_rows",
     "curve_rows",
     "curves_log_sums",
+    "factor_project",
+    "factor_sums",
     "grouped_points",
     "grow_trees",
     "latent_improved",
@@ -67,7 +72,9 @@ __all__ = [
     "pointwise_logsumexp",
     "poisson_log_likelihood",
     "poisson_posterior",
+    "population_variance",
     "row_log_sums",
+    "row_products",
     "shifted_evidence",
     "stacked_losses",
     "using",
@@ -139,6 +146,9 @@ latent_step = _dispatched(_latent.latent_step)
 latent_improved = _dispatched(_latent.latent_improved)
 latent_left_out = _dispatched(_latent.latent_left_out)
 weigh_points = _dispatched(_latent.weigh_points)
+factor_project = _dispatched(_factor.factor_project)
+factor_sums = _dispatched(_factor.factor_sums)
+row_products = _dispatched(_factor.row_products)
 grouped_points = _dispatched(_points.grouped_points)
 points_likelihood = _dispatched(_points.points_likelihood)
 shifted_evidence = _dispatched(_points.shifted_evidence)
@@ -158,6 +168,7 @@ widths_log_likelihood = _dispatched(_widths.widths_log_likelihood)
 widths_posterior = _dispatched(_widths.widths_posterior)
 poisson_log_likelihood = _dispatched(_counts.poisson_log_likelihood)
 poisson_posterior = _dispatched(_counts.poisson_posterior)
+population_variance = _dispatched(_spread.population_variance)
 grow_trees = _dispatched(_trees.grow_trees)
 walk_trees = _dispatched(_trees.walk_trees)
 row_log_sums = _dispatched(_rows.row_log_sums)

@@ -137,6 +137,47 @@ def weigh_points(
     n_threads: int,
     level: str,
 ) -> None: ...
+def factor_project(
+    precision: FloatArray,
+    shift: FloatArray,
+    offset: FloatArray,
+    values: FloatArray,
+    sigma: FloatArray,
+    mean: FloatArray,
+    psi: FloatArray,
+    factors: FloatArray,
+    *,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def row_products(
+    out: FloatArray, left: FloatArray, right: FloatArray, *, n_threads: int, level: str
+) -> None: ...
+def factor_sums(
+    normal: FloatArray,
+    right: FloatArray,
+    weight_squared: FloatArray,
+    misfit: FloatArray,
+    moments: FloatArray,
+    values: FloatArray,
+    sigma: FloatArray,
+    mean: FloatArray,
+    psi: FloatArray,
+    factors: FloatArray,
+    *,
+    n_threads: int,
+    level: str,
+) -> float: ...
+def population_variance(
+    out: FloatArray,
+    values: FloatArray,
+    variance: FloatArray,
+    least: FloatArray,
+    *,
+    steps: int,
+    n_threads: int,
+    level: str,
+) -> None: ...
 def mixture_logsumexp(
     out: FloatArray,
     d: FloatArray,
@@ -336,6 +377,7 @@ def latent_improved(
     largest_change: float,
     floor: float,
     n_threads: int,
+    level: str,
 ) -> bool: ...
 
 counts_max_rank: int

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from badac._kernels import (
     counts,
+    factor,
     hypotheses,
     latent,
     low_rank,
@@ -28,11 +29,13 @@ from badac._kernels import (
     rows,
     shape_rows,
     single,
+    spread,
     trees,
     widths,
 )
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
 from badac._kernels.counts import CountedPoints, LaplaceSteps, Quadrature
+from badac._kernels.factor import Likelihoods, PosteriorSums
 from badac._kernels.hypotheses import Filtering, Layout
 from badac._kernels.latent import Components, Gaussians, Near, Sums
 from badac._kernels.low_rank import Columns, LowRankPoints
@@ -123,6 +126,37 @@ class WeighPoints(Protocol):
     def __call__(
         self, values: FloatArray, sigma: FloatArray, mean: FloatArray, psi: FloatArray, *, n_threads: int = 1
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+
+
+class FactorProject(Protocol):
+    def __call__(
+        self,
+        values: FloatArray,
+        sigma: FloatArray,
+        mean: FloatArray,
+        psi: FloatArray,
+        factors: FloatArray,
+        *,
+        out: Likelihoods | None = None,
+        n_threads: int = 1,
+    ) -> Likelihoods: ...
+
+
+class RowProducts(Protocol):
+    def __call__(self, left: FloatArray, right: FloatArray, *, n_threads: int = 1) -> FloatArray: ...
+
+
+class FactorSums(Protocol):
+    def __call__(
+        self,
+        values: FloatArray,
+        sigma: FloatArray,
+        mean: FloatArray,
+        psi: FloatArray,
+        factors: FloatArray,
+        *,
+        n_threads: int = 1,
+    ) -> PosteriorSums: ...
 
 
 class GroupPoints(Protocol):
@@ -257,6 +291,18 @@ class PoissonPosterior(Protocol):
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
 
 
+class PopulationVariance(Protocol):
+    def __call__(
+        self,
+        values: FloatArray,
+        variance: FloatArray,
+        least: FloatArray,
+        steps: int,
+        *,
+        n_threads: int = 1,
+    ) -> FloatArray: ...
+
+
 class GrowTrees(Protocol):
     def __call__(self, growth: Growth, *, n_threads: int = 1) -> Nodes: ...
 
@@ -307,6 +353,9 @@ class Backend:
     latent_improved: Improved = latent.latent_improved
     latent_left_out: LeftOut = latent.latent_left_out
     weigh_points: WeighPoints = latent.weigh_points
+    factor_project: FactorProject = factor.factor_project
+    factor_sums: FactorSums = factor.factor_sums
+    row_products: RowProducts = factor.row_products
     grouped_points: GroupPoints = points.grouped_points
     points_likelihood: PointsLikelihood = points.points_likelihood
     shifted_evidence: ShiftedEvidence = points.shifted_evidence
@@ -326,6 +375,7 @@ class Backend:
     widths_posterior: WidthsPosterior = widths.widths_posterior
     poisson_log_likelihood: PoissonLikelihood = counts.poisson_log_likelihood
     poisson_posterior: PoissonPosterior = counts.poisson_posterior
+    population_variance: PopulationVariance = spread.population_variance
     grow_trees: GrowTrees = trees.grow_trees
     walk_trees: WalkTrees = trees.walk_trees
     row_log_sums: RowLogSums = rows.row_log_sums

@@ -12,6 +12,7 @@ import numpy as np
 
 from badac._kernels import _core
 from badac._kernels import compiled_counts as counts
+from badac._kernels import compiled_factor as factor
 from badac._kernels import compiled_latent as latent
 from badac._kernels import compiled_low_rank as low_rank
 from badac._kernels import compiled_pairs as pairs
@@ -43,6 +44,20 @@ def pointwise_logsumexp(
     return out
 
 
+def population_variance(
+    values: FloatArray,
+    variance: FloatArray,
+    least: FloatArray,
+    steps: int,
+    *,
+    n_threads: int = 1,
+) -> FloatArray:
+    out = np.empty(values.shape[1])
+    arrays = map(np.ascontiguousarray, (values, variance, least))
+    _core.population_variance(out, *arrays, steps=steps, **how(n_threads, 12.0 * steps * values.size))
+    return out
+
+
 COMPILED = Backend(
     name="compiled",
     pair_log_match=pairs.pair_log_match,
@@ -57,6 +72,9 @@ COMPILED = Backend(
     latent_improved=latent.latent_improved,
     latent_left_out=latent.latent_left_out,
     weigh_points=latent.weigh_points,
+    factor_project=factor.factor_project,
+    factor_sums=factor.factor_sums,
+    row_products=factor.row_products,
     grouped_points=latent.grouped_points,
     points_likelihood=latent.points_likelihood,
     shifted_evidence=latent.shifted_evidence,
@@ -76,6 +94,7 @@ COMPILED = Backend(
     widths_posterior=latent.widths_posterior,
     poisson_log_likelihood=counts.poisson_log_likelihood,
     poisson_posterior=counts.poisson_posterior,
+    population_variance=population_variance,
     grow_trees=trees.grow_trees,
     walk_trees=trees.walk_trees,
     row_log_sums=rows.row_log_sums,

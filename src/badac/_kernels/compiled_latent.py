@@ -34,7 +34,7 @@ from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.widths import WidePoints
 
-_ABI = 16  # of `_core`, counted up when a signature there changes
+_ABI = 17  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(
@@ -162,7 +162,7 @@ def latent_improved(
             least_information=LEAST_INFORMATION,
             largest_change=LARGEST_CHANGE,
             floor=FLOOR,
-            n_threads=how(n_threads, 40.0 * k * r**3)["n_threads"],
+            **how(n_threads, 40.0 * k * r**3),
         )
         if good:
             return found, components

@@ -109,6 +109,12 @@ def unpack(packed: FloatArray) -> FloatArray:
     return out
 
 
+def products(vectors: FloatArray) -> FloatArray:
+    """Return (n, p): the packed outer product of each row of (n, r), so that sums of them are matrix products."""
+    rows, columns = triangle(vectors.shape[1])
+    return np.ascontiguousarray(vectors[:, rows] * vectors[:, columns])
+
+
 def inverse(matrices: FloatArray) -> FloatArray:
     """Return the inverses (..., r, r) of matrices (..., r, r)."""
     return np.asarray(np.linalg.inv(matrices), dtype=np.float64)

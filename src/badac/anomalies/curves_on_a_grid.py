@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac._kernels import latent_without
+from badac._kernels import latent_without, row_products
 from badac._kernels.hypotheses import Layout
-from badac._kernels.latent import triangle
+from badac._kernels.latent import products, triangle
 from badac.anomalies.hypothesis import NOISE_SHARE, Scales, log_mean_exp
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import RandomCurves, SharedProducts
@@ -26,7 +26,7 @@ from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ObjectsUnderClass, gaussian_objects
 from badac.latent.factor import Factor
-from badac.latent.likelihood import LatentLikelihood, products, project, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, project, weighted_residuals
 from badac.latent.mixture import logsumexp_rows
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
@@ -80,7 +80,7 @@ class OnGridCurves:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return sums (n, s), shift (n, q + r) and offset (n,) of objects, from their `weighted_residuals`."""
         weight, scaled, offset = weighed
-        return weight @ self.products, scaled @ self.columns, offset
+        return row_products(weight, self.products), row_products(scaled, self.columns), offset
 
     def without(
         self,

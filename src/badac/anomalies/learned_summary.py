@@ -29,8 +29,6 @@ from badac.threads import each_apart
 # A component needs so many members to be known, and every hypothesis visits every component: see benchmarks/anomalies.py.
 _MEMBERS_PER_COMPONENT = 20
 _MOST_COMPONENTS = 16
-# A rare member of the class is rare, not impossible.
-_BROAD_WIDTH = 3.0
 
 
 def class_summaries(
@@ -75,7 +73,7 @@ def few_components(summary: ClassSummary, members: Measurements, rng: np.random.
     mixture = Mixture.standard(summary.factor.rank)
     if count > 1:
         mixture = deconvolve(latent, start_mixture(latent, count, rng))
-    return mixture.with_broad(1.0 / (members.n_objects + 2.0), _BROAD_WIDTH)
+    return mixture.with_one_more(members.n_objects)
 
 
 def process_summaries(known: Known, rng: np.random.Generator) -> tuple[ProcessSummary, ...]:

@@ -37,7 +37,7 @@ from badac.latent.gaussian_approximation import (
     with_noise_scale,
 )
 from badac.latent.likelihood import sums_of_values
-from badac.latent.mixture import Mixture
+from badac.latent.mixture import BROAD_WIDTH, Mixture
 from badac.latent.moments import Spectrum, seen_clearly
 from badac.noise.kinds import LATENT_NOISE, NoiseKind
 from badac.noise.model import Noise
@@ -50,8 +50,6 @@ _EM_STEPS = 8  # of the Gaussian that gives the coordinates: they need not be ex
 _LEAST_WIDTH = (
     1e-3  # of a component, in units of the class's own: what is exact must not become a delta function
 )
-# A broad component as heavy as one member more: rare, not impossible.
-_BROAD_WIDTH = 3.0
 
 
 @registered("class_model", "mixture")
@@ -141,10 +139,10 @@ class DeconvolvedMixture(LatentClass):
             learned_from = gaussian_approximation(members, factor, noise).objects
         sizes, density, held_out = weigh_sizes(factor.project(learned_from), rng, most=self.most_components)
         n = members.n_objects
-        density = density.with_broad(1.0 / (n + 2.0), _BROAD_WIDTH)
+        density = density.with_one_more(n)
         if is_plain(noise):
             # The same broad component; the members' gross outliers are asked about as they are.
-            broad = Mixture.standard(factor.rank).with_broad(1.0, _BROAD_WIDTH)
+            broad = Mixture.standard(factor.rank).with_broad(1.0, BROAD_WIDTH)
             far = broad.log_evidence(factor.project(with_noise_scale(members, noise)))
             evidence = np.logaddexp(held_out + np.log1p(-1.0 / (n + 2.0)), far - np.log(n + 2.0))
         else:
@@ -183,7 +181,7 @@ class DeconvolvedMixture(LatentClass):
             gaussian = gaussian_approximation(trusted, self.factor, noise, density=self.density).objects
         factor = coordinates(gaussian, scales)
         density = self.sizes.learn(factor.project(gaussian), rng)
-        density = density.with_broad(1.0 / (members.n_objects + 2.0), _BROAD_WIDTH)
+        density = density.with_one_more(members.n_objects)
         found = replace(self, mean=factor.mean, factors=factor.factors, psi=factor.psi)
         return replace(found, density=density, member_evidence=None, noise=noise)
 

@@ -44,8 +44,6 @@ from badac.registry import registered
 from badac.threads import over_blocks
 from badac.training import TrainingScales
 
-_BROAD_WIDTH = 3.0  # of a component as heavy as one member more: rare, not impossible
-
 
 @registered(
     "class_model",
@@ -221,8 +219,7 @@ class IrregularPopulation:
         return replace(self, process=process, curve=curve, factors=factors)
 
     def _with_density(self, members: Measurements, shape: Shape, rng: np.random.Generator) -> Self:
-        density = shape.learn(self.latent(members), rng)
-        return replace(self, density=density.with_broad(1.0 / (members.n_objects + 2.0), _BROAD_WIDTH))
+        return replace(self, density=shape.learn(self.latent(members), rng))
 
     def _fit_correlated(
         self,
@@ -355,8 +352,7 @@ class IrregularPopulation:
         uncertainty = np.linalg.cholesky(np.linalg.inv(curve.precision))
         remainder = replace(process, factors=uncertainty)
         made = replace(self, process=remainder, curve=curve, factors=factors)
-        density = shape.learn(made.latent(members), learner.rng)
-        return replace(made, density=density.with_broad(1.0 / (members.n_objects + 2.0), _BROAD_WIDTH))
+        return replace(made, density=shape.learn(made.latent(members), learner.rng))
 
     def _left_out(
         self, members: Measurements, learner: Learner, process: Process, shape: Shape

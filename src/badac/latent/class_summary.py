@@ -22,14 +22,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels import IntArray, latent_log_evidence, latent_log_match, latent_responsible
-from badac._kernels.latent import Components
+from badac._kernels import IntArray, latent_log_evidence, latent_log_match, latent_responsible, row_products
+from badac._kernels.latent import Components, products
 from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor
 from badac.latent.gaussian_approximation import gaussian_approximation, is_plain, with_noise_scale
-from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weigh, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, blocks, project, weigh, weighted_residuals
 from badac.latent.mixture import Mixture
 from badac.noise.model import Noise
 from badac.registry import registered
@@ -170,12 +170,14 @@ class ObjectsUnderClass:
     def through(self, factors: FloatArray, outer: FloatArray | None = None) -> LatentLikelihood:
         """Return the latent likelihoods in factors (m, q) in place of the class's own, without the constants.
 
-        ``outer``, their packed products (`badac.latent.likelihood.products`), is worked out unless it is given.
+        ``outer``, their packed products (`badac._kernels.latent.products`), is worked out unless it is given.
         """
         if not self.correlated:
             weight, scaled, offset = self.weighed
             return LatentLikelihood(
-                weight @ (products(factors) if outer is None else outer), scaled @ factors, offset
+                row_products(weight, products(factors) if outer is None else outer),
+                row_products(scaled, factors),
+                offset,
             )
         gaussian, factor = self.gaussian[0], self.summary.factor
         return project(gaussian, factor.mean, factors, factor.psi, n_threads=self.n_threads)

@@ -54,8 +54,8 @@ class LatentDensity(Protocol):
     def proposal(self) -> Mixture:
         """Return a mixture near it of few components, for importance sampling to draw positions from."""
 
-    def with_broad(self, weight: float, width: float) -> LatentDensity:
-        """Return the density that also reaches far out, with so much weight: a rare object is then not impossible."""
+    def with_one_more(self, count: float) -> LatentDensity:
+        """Return the density of a class of `count` members that reaches far out, as one more would: rare, not impossible."""
 
     def with_gaussian_dimensions(self, count: int) -> LatentDensity:
         """Return it with `count` more dimensions, each ``N(0, 1)`` and independent of the others."""

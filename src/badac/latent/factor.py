@@ -21,10 +21,10 @@ from operator import add
 
 import numpy as np
 
-from badac._kernels import latent_posterior
-from badac._kernels.latent import pack, triangle, unpack
+from badac._kernels import factor_sums
+from badac._kernels.latent import unpack
 from badac.data.measurements import Measurements
-from badac.latent.likelihood import LatentLikelihood, blocks, products, project, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, blocks, project
 from badac.registry import registered
 from badac.threads import in_order, one_thread_in_blas
 from badac.training import FloatArray, TrainingScales
@@ -109,54 +109,29 @@ class FactorSums:
 
 def statistics(members: Measurements, factor: Factor) -> FactorSums:
     """E-step: sums over a block of members (n, m) under the current factor model."""
-    rank = factor.rank
-    outer = products(factor.factors)
-    weight, scaled, offset = weighted_residuals(members, factor.mean, factor.psi)
-    shift = scaled @ factor.factors
-    spread, position, log_det = latent_posterior(weight @ outer, shift, pack(np.eye(rank)), np.zeros(rank))
-    evidence = _evidence(offset, shift, position, log_det)
-    scatter = spread + products(position)
-    augmented = np.column_stack([np.ones(len(position)), position])
-    # Row 0 of the packed moments of (1, z) is (1, z) itself.
-    moments = np.hstack([augmented, scatter])
-    # Off-diagonal elements of the packed product count twice in w' C w.
-    twice = np.where(np.equal(*triangle(rank)), 1.0, 2.0)
-    left = position @ factor.factors.T
-    left *= weight
-    left -= scaled
-    normal, right = weight.T @ moments, scaled.T @ augmented
-    squared = np.square(weight, out=weight)
-    misfit = np.einsum("ij,ij->j", left, left) + np.einsum("jp,jp->j", squared.T @ spread, outer * twice)
+    found = factor_sums(members.values, members.sigma, factor.mean, factor.psi, factor.factors)
+    count, position, scatter = np.split(found.moments, [1, 1 + factor.rank])
     return FactorSums(
-        count=float(len(position)),
-        log_evidence=float(evidence.sum()),
-        normal=normal,
-        right=right,
-        weight=normal[:, 0].copy(),  # of the regressor 1
-        weight_squared=squared.sum(axis=0),
-        misfit=misfit,
-        position=position.sum(axis=0),
-        scatter=scatter.sum(axis=0),
+        count=float(count[0]),
+        log_evidence=float(found.log_evidence[0]),
+        normal=found.normal,
+        right=found.right,
+        weight=found.normal[:, 0].copy(),  # of the regressor 1
+        weight_squared=found.weight_squared,
+        misfit=found.misfit,
+        position=position,
+        scatter=scatter,
     )
 
 
 def log_evidence(members: Measurements, factor: Factor) -> float:
     """Return the members' log evidence: that of `all_statistics`, in half of its time."""
-    outer, rank = products(factor.factors), factor.rank
 
     def of_block(block: slice) -> float:
-        weight, scaled, offset = weighted_residuals(members[block], factor.mean, factor.psi)
-        shift = scaled @ factor.factors
-        _, position, log_det = latent_posterior(weight @ outer, shift, pack(np.eye(rank)), np.zeros(rank))
-        return float(_evidence(offset, shift, position, log_det).sum())
+        return float(factor.project(members[block]).gaussian_log_evidence().sum())
 
     with one_thread_in_blas():
         return reduce(add, in_order(of_block, blocks(members)))
-
-
-def _evidence(offset: FloatArray, shift: FloatArray, position: FloatArray, log_det: FloatArray) -> FloatArray:
-    """Log evidence (n,) of members under the Gaussian population."""
-    return np.asarray(-0.5 * (offset - np.einsum("ia,ia->i", shift, position) + log_det))
 
 
 def all_statistics(members: Measurements, factor: Factor) -> FactorSums:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from badac._kernels import curve_rows, latent_posterior, points_likelihood
 from badac._kernels.eigen import eigh
-from badac._kernels.latent import inverse, pack, triangle, unpack
+from badac._kernels.latent import inverse, pack, products, triangle, unpack
 from badac._kernels.points import GroupedPoints
 from badac.cached import cached_property
 from badac.data.measurements import Measurements
@@ -34,7 +34,6 @@ from badac.latent.band_sums import KindsOfBands, Sums, solved
 from badac.latent.basis import Basis
 from badac.latent.correlation import correlation
 from badac.latent.hyperparameters import Extent
-from badac.latent.likelihood import products
 from badac.latent.points import alone, blocks_of, group_of_point, grouped, owner_of_group
 from badac.latent.shape import is_better
 from badac.training import FloatArray

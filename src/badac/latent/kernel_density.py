@@ -24,10 +24,10 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from badac._kernels import latent_posterior, row_log_sums
-from badac._kernels.latent import pack
+from badac._kernels.latent import pack, products
 from badac.cached import cached_property
 from badac.data.validation import BoolArray
-from badac.latent.likelihood import LatentLikelihood, products
+from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, logsumexp_rows
 from badac.latent.mixture_weights import best_weights
 from badac.noise.model import IntArray
@@ -195,7 +195,7 @@ class KernelDensity:
         """Return ``N(0, I)``, whose mean and covariance it has."""
         return Mixture.standard(self.positions.shape[1])
 
-    def with_broad(self, weight: float, width: float) -> Self:
+    def with_one_more(self, count: float) -> Self:
         """Return it as it is: its widest bandwidth is the whole class, and reaches far out."""
         return self
 

@@ -21,8 +21,8 @@ from typing import Protocol
 
 import numpy as np
 
-from badac._kernels import latent_posterior, weigh_points
-from badac._kernels.latent import pack, triangle, unpack
+from badac._kernels import factor_project, latent_posterior, weigh_points
+from badac._kernels.latent import pack, unpack
 from badac.data.measurements import Measurements
 from badac.registry import registered
 from badac.threads import over_blocks
@@ -141,12 +141,6 @@ class FactorModel(Protocol):
         """Return what each of the n objects says of its latent position."""
 
 
-def products(factors: FloatArray) -> FloatArray:
-    """Return (m, p): the packed outer product of each row of (m, r), so that sums of them are matrix products."""
-    rows, columns = triangle(factors.shape[1])
-    return np.ascontiguousarray(factors[:, rows] * factors[:, columns])
-
-
 def blocks(objects: Measurements) -> Iterator[slice]:
     """Slices of the objects, of one size but for one object, that keep the arrays of one pass in the processor's cache.
 
@@ -205,13 +199,12 @@ def project(
     """
     if objects.covariance is not None:
         return _project_correlated(objects, mean, factors, psi, n_threads)
-    out, outer = LatentLikelihood.empty(objects.n_objects, factors.shape[1]), products(factors)
+    values, sigma = objects.values, objects.sigma
+    out = LatentLikelihood.empty(objects.n_objects, factors.shape[1])
 
     def work(block: slice, n_threads: int) -> None:
-        weight, scaled, offset = weighted_residuals(objects[block], mean, psi, n_threads=n_threads)
-        out.offset[block] = offset
-        np.matmul(weight, outer, out=out.precision[block])
-        np.matmul(scaled, factors, out=out.shift[block])
+        rows = out.precision[block], out.shift[block], out.offset[block]
+        factor_project(values[block], sigma[block], mean, psi, factors, out=rows, n_threads=n_threads)
 
     over_blocks(work, blocks(objects), n_threads)
     return out

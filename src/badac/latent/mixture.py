@@ -29,10 +29,10 @@ from badac._kernels import (
     latent_posterior,
     latent_step,
 )
-from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, unpack
+from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, products, unpack
 from badac.cached import cached_property
 from badac.data.validation import IntArray
-from badac.latent.likelihood import LatentLikelihood, products
+from badac.latent.likelihood import LatentLikelihood
 from badac.registry import registered
 from badac.training import FloatArray
 
@@ -47,6 +47,7 @@ _REFRESH = 4
 # NumPy goes row by row; up to so many columns it is faster to add whole columns, in the same order.
 _FEW_COLUMNS = 7
 _FAR = 14.0
+BROAD_WIDTH = 3.0  # of the whole class: far enough for a member that is unlike all others
 
 
 @registered("part", holds={"weights": "(k,) >= 0", "means": "(k, r)", "covariances": "(k, r, r) covariance"})
@@ -162,6 +163,10 @@ class Mixture:
             np.vstack([self.means, np.zeros((1, rank))]),
             np.concatenate([self.covariances, width**2 * np.eye(rank)[None]]),
         )
+
+    def with_one_more(self, count: float) -> Mixture:
+        """Add a broad component as heavy as one member more than `count`."""
+        return self.with_broad(1.0 / (count + 2.0), BROAD_WIDTH)
 
     def with_gaussian_dimensions(self, count: int) -> Mixture:
         """Add `count` latent dimensions, each ``N(0, 1)`` and independent of the others."""

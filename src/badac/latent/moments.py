@@ -15,6 +15,7 @@ from operator import add
 
 import numpy as np
 
+from badac._kernels import population_variance as spread_of
 from badac._kernels.eigen import eigh
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
@@ -23,6 +24,7 @@ from badac.latent.likelihood import blocks
 from badac.threads import in_order, one_thread_in_blas
 from badac.training import FloatArray, TrainingScales
 
+_SCORING_STEPS = 5  # a variance of half the noise's is then known to 1e-4 of itself, a larger one better
 _FOR_A_GUESS = 600  # members tell a variance to sqrt(2 / 600) = 6 %: enough for a weight
 # Points up to which all eigenvectors are taken, by cost: LAPACK's grow as the cube, the block iteration as the square.
 _FULL = 128
@@ -185,18 +187,8 @@ def population_variance(
 
     Scoring steps for ``v`` in ``y ~ N(mean, v + sigma^2)`` from below, so that the best measured members decide first.
     """
-    least = 1e-6 * scales.scale**2
-    guess, complete = least, bool(observed.all())
-    for _ in range(5):
-        weight = guess + variance
-        np.divide(1.0 if complete else observed, weight, out=weight)
-        total = np.maximum(weight.sum(axis=0), 1e-300)
-        residual = values - np.einsum("ij,ij->j", weight, values) / total
-        squared = np.maximum(np.einsum("ij,ij->j", weight, weight), 1e-300)
-        residual *= weight
-        step = np.einsum("ij,ij->j", residual, residual) - total
-        guess = np.maximum(guess + step / squared, least)
-    return np.asarray(guess)
+    known = variance if observed.all() else np.where(observed, variance, np.inf)
+    return spread_of(values, known, 1e-6 * scales.scale**2, _SCORING_STEPS)
 
 
 def seen_clearly(scales: TrainingScales, members: Measurements) -> TrainingScales:
@@ -326,6 +318,11 @@ class Spectrum:
             left = np.maximum(variance - (factors[:, :strong] ** 2).sum(axis=1), 0.0)
             psi = 0.5 * (psi + left) + 1e-9 * scales.scale**2
         return cls(found, factors, scales)
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors that the moments have: beyond them all are zeros."""
+        return int(np.count_nonzero(self.factors.any(axis=0)))
 
     def factor(self, rank: int) -> Factor:
         """Return the factor model with the `rank` strongest factors; rank 0 keeps one factor of zeros."""

@@ -72,8 +72,18 @@ class Shape:
         *,
         max_steps: int = 8,
         like: LatentDensity | None = None,
+        count: int | None = None,
     ) -> LatentDensity:
-        """Learn the density from the members' latent likelihoods; the bandwidths of curves weigh as in `like`, if given."""
+        """Learn the density from the members' latent likelihoods, with a broad component as heavy as one member more.
+
+        The bandwidths of curves weigh as in `like`, if given; `count` is the number of members where these are only some.
+        """
+        found = self._learned(latent, rng, max_steps, like)
+        return found.with_one_more(len(latent) if count is None else count)
+
+    def _learned(
+        self, latent: LatentLikelihood, rng: np.random.Generator, max_steps: int, like: LatentDensity | None
+    ) -> LatentDensity:
         if self.kind == "curves":
             weights = like.weights if isinstance(like, KernelDensity) else None
             return KernelDensity.of(latent, rng, weights=weights)

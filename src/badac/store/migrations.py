@@ -183,6 +183,7 @@ register_migration(
     Migration("Normal", 0, to="NullDistribution"),
     Migration("Opinions", 0, to="Ensemble", renamed={"others": "base_models"}),
     Migration("Others", 0, to="BaseModels"),
+    Migration("Plan", 1, added={"all_factors": True}),
     Migration("Poisson", 1, added={"share": None}),
     Migration("Strangeness", 1, to="Nonconformity"),
     Migration("OwnClass", 0, to="ProcessSummary", changed=_process_summary),

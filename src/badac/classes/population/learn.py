@@ -12,14 +12,13 @@ import numpy as np
 
 from badac.classes.population.plan import Plan
 from badac.classes.population.smoothness import smoothed
+from badac.classes.population.weak_factors import without_weak_factors
 from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.moments import Spectrum
 from badac.training import TrainingScales
 
-# A broad component as heavy as one member more: rare, not impossible.
-_BROAD_WIDTH = 3.0
 MEMBERS_TO_START_FROM = 20_000  # for moments and density; what one machine holds of each class of a survey
 STEPS = 5  # of the EM over all members, which starts from the moments, next to the end
 
@@ -106,7 +105,9 @@ class Start:
         count = found.count * n / len(self.members)
         error = np.where(count > 0, (found.noise + factor.psi) / np.maximum(count, 1.0), 0.0)
         factor = factor.widened(error + plan.floor)
+        if plan.rank > 0 and not plan.all_factors:
+            factor = without_weak_factors(factor, found.noise, self.members)
         density = plan.shape.for_members(len(self.members), plan.chosen_with).learn(
-            factor.project(self.members), rng, like=like
+            factor.project(self.members), rng, like=like, count=n
         )
-        return Learned(factor, density.with_broad(1.0 / (n + 2.0), _BROAD_WIDTH), plan, self.scales)
+        return Learned(factor, density, plan, self.scales)

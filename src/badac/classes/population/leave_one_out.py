@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from badac._kernels.latent import triangle, unpack
+from badac._kernels import row_products
+from badac._kernels.latent import products, triangle, unpack
 from badac.classes.model import FloatArray
 from badac.classes.population.gross_outliers import without
 from badac.classes.population.learn import Learned, learn
@@ -28,7 +29,7 @@ from badac.classes.population.tails import Tails
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
 from badac.latent.factor import Factor
-from badac.latent.likelihood import LatentLikelihood, blocks, products, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, blocks, weighted_residuals
 from badac.threads import in_order, over_blocks
 from badac.training import TrainingScales
 
@@ -157,13 +158,14 @@ def leverage_loss(members: Measurements, factor: Factor, latent: LatentLikelihoo
     scale = np.maximum(normal[:, :1, None], 1e-300)
     inverse = np.linalg.inv(unpack(normal) + 1e-6 * scale * np.eye(r))
     rows, columns = triangle(r)
-    folded = inverse[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
+    folded = np.ascontiguousarray((inverse[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)).T)
+    turned = np.ascontiguousarray(factor.factors.T)
     out = np.empty(len(latent))
 
     def work(block: slice, _: int) -> None:
         weight, scaled = weighted_residuals(members[block], factor.mean, factor.psi)[:2]
-        left = scaled - weight * (augmented[block, 1:] @ factor.factors.T)
-        leverages = np.clip(weight * (products(augmented[block]) @ folded.T), 0.0, 0.7)
+        left = scaled - weight * row_products(augmented[block, 1:], turned)
+        leverages = np.clip(weight * row_products(products(augmented[block]), folded), 0.0, 0.7)
         growth = 1.0 / (1.0 - leverages) ** 2 - 1.0
         growth = np.divide(growth, weight, out=growth, where=weight > 0)
         out[block] = 0.5 * np.einsum("ij,ij,ij->i", left, left, growth)

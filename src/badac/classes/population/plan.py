@@ -9,6 +9,7 @@ import numpy as np
 from badac.classes.model import FloatArray
 from badac.classes.population.rank import choose_rank
 from badac.classes.population.smoothness import choose_penalty, smoothed
+from badac.classes.population.weak_factors import without_weak_factors
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.moments import Spectrum
@@ -26,6 +27,7 @@ _FORGIVEN = 0.02  # nats that a richer model may lose among the few it was chose
 
 @registered(
     "part",
+    version=2,
     holds={
         "rank": ">= 0",
         "floor": ">= 0",
@@ -54,6 +56,9 @@ class Plan:
         Mean held-out log evidence of a member at rank 0, 1, 2, ...
     shape_names, shape_evidence : tuple of str, (shapes tried,)
         The same for the shapes.
+    all_factors : bool
+        Whether factors that no member says anything about stay (`badac.classes.population.weak_factors`): somebody asked for
+        their number.
     """
 
     rank: int
@@ -64,6 +69,7 @@ class Plan:
     rank_evidence: FloatArray
     shape_names: tuple[str, ...]
     shape_evidence: FloatArray
+    all_factors: bool
 
 
 def make_plan(
@@ -94,7 +100,7 @@ def make_plan(
     -------
     Plan
     """
-    chosen, total = rank, members.n_objects
+    chosen, total, given = rank, members.n_objects, rank is not None
     members = _some(members, _MEMBERS_TO_CHOOSE_RANK_WITH, rng)
     least, most = between
     found_rank, floor, evidence = choose_rank(members, scales, rng, once=chosen is None and least == most)
@@ -103,7 +109,7 @@ def make_plan(
     n = members.n_objects
     if n < 6:
         fixed = Shape("gaussian" if shape == "auto" else shape)
-        return Plan(chosen, floor, 0.0, fixed, n, evidence, (), np.zeros(0))
+        return Plan(chosen, floor, 0.0, fixed, n, evidence, (), np.zeros(0), given)
     fold = rng.permutation(n) % 3
     learned, held_out = members[fold > 0], members[fold == 0]
     count = learned.n_objects
@@ -111,28 +117,37 @@ def make_plan(
     noise = spectrum.moments.noise
     penalty = choose_penalty(spectrum.factor(chosen).widened(floor), noise, count, held_out)
     if shape != "auto":
-        return Plan(chosen, floor, penalty, Shape(shape), count, evidence, (), np.zeros(0))
+        return Plan(chosen, floor, penalty, Shape(shape), count, evidence, (), np.zeros(0), given)
     best, tried = Shape("gaussian"), {}
-    top = -np.inf
-    for more in _MORE_FACTORS if rank is None else (0,):
+    top, asked = -np.inf, 0
+    most = max(spectrum.n_factors, chosen)
+    for larger in dict.fromkeys(min(chosen + more, most) for more in _MORE_FACTORS if more == 0 or not given):
         if (
             chosen == 0
-            or chosen + more >= min(members.n_points, count // 2)
-            or (more and best.kind == "gaussian")
+            or larger >= min(members.n_points, count // 2)
+            or (larger > chosen and best.kind == "gaussian")
         ):
             break
-        factor = _start(learned, spectrum, chosen + more, scales, penalty).widened(floor)
+        factor = _start(learned, spectrum, larger, scales, penalty).widened(floor)
+        if not given:
+            factor = without_weak_factors(factor, noise, learned)
+            if factor.rank <= asked:
+                # Only all members together can tell of more factors: nothing is lost by letting them try these.
+                final = larger
+                break
+        asked = factor.rank
         known = factor.project(learned)
         unknown = factor.project(held_out)
         found, at_rank = choose_shape(known, unknown, rng, least=best.n_components)
-        tried.update({f"{name}, rank {chosen + more}": value for name, value in at_rank.items()})
+        tried.update({f"{name}, rank {larger}": value for name, value in at_rank.items()})
         # What one more factor costs is the error of its estimate, which falls with the members still to come.
         if at_rank[str(found)] < top - _FORGIVEN * (1.0 - count / total):
             break
-        best, top, final = found, max(top, at_rank[str(found)]), chosen + more
+        best, top, final = found, max(top, at_rank[str(found)]), larger
     if tried:
         chosen = final
-    return Plan(chosen, floor, penalty, best, count, evidence, tuple(tried), np.array(list(tried.values())))
+    found_evidence = np.array(list(tried.values()))
+    return Plan(chosen, floor, penalty, best, count, evidence, tuple(tried), found_evidence, given)
 
 
 def _some(members: Measurements, count: int, rng: np.random.Generator) -> Measurements:
