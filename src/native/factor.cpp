@@ -45,19 +45,20 @@ struct Problem {
     }
 };
 
-void add_up(const FactorArrays& in, const FactorKernels& kernels, int n_threads, double* sums) {
-    const FactorSumsLayout at(in);
-    const int64_t most = std::clamp<int64_t>(kBytes / (8 * at.size()), 1, kMostStretches);
+// Add up what `add(first, last, scratch, sums)` finds of stretches of the objects, `size` numbers.
+template <class Add>
+void add_up(const FactorArrays& in, const FactorKernels& kernels, int64_t size, int n_threads, double* sums, const Add& add) {
+    const int64_t most = std::clamp<int64_t>(kBytes / (8 * size), 1, kMostStretches);
     const int64_t stretches = std::clamp<int64_t>((in.n + kStretch - 1) / kStretch, 1, most);
-    AlignedVector<double> parts(size_t(stretches * at.size()));
+    AlignedVector<double> parts(size_t(stretches * size));
     Blocks blocks(stretches, interrupted);
     blocks.run(n_threads, [&](Blocks& queue) {
         AlignedVector<double> scratch(size_t(kernels.scratch(in)));
         for (int64_t part; queue.next(part);)
-            kernels.sums(in, in.n * part / stretches, in.n * (part + 1) / stretches, scratch.data(), parts.data() + part * at.size());
+            add(in.n * part / stretches, in.n * (part + 1) / stretches, scratch.data(), parts.data() + part * size);
     });
     for (int64_t part = 0; part < stretches; ++part)
-        for (int64_t e = 0; e < at.size(); ++e) sums[e] += parts[size_t(part * at.size() + e)];
+        for (int64_t e = 0; e < size; ++e) sums[e] += parts[size_t(part * size + e)];
 }
 
 }  // namespace
@@ -100,6 +101,52 @@ void bind_factor(nb::module_& m) {
         written("out"), "left"_a, "right"_a, "n_threads"_a, "level"_a);
 
     m.def(
+        "factor_normal",
+        [](Output normal, const Matrix& values, const Matrix& sigma, const Vector& mean, const Vector& psi, const Matrix& factors,
+           const Matrix& position, int n_threads, const std::string& level) {
+            const Problem problem(values, sigma, mean, psi, factors);
+            const FactorArrays& in = problem.in;
+            const int64_t all = 1 + in.r + in.p, width = whole(all), size = whole(in.m) * width;
+            require(int64_t(normal.size()) == in.m * all, "normal does not fit the factors");
+            require(int64_t(position.shape(0)) == in.n && int64_t(position.shape(1)) == in.r, "position does not fit the objects");
+            const FactorKernels& kernels = choose(kLevels, level);
+            const LeverageArrays of{in, position.data(), nullptr, 0.0};
+            require_threads(n_threads);
+            without_gil([&] {
+                AlignedVector<double> sums(static_cast<size_t>(size));
+                add_up(in, kernels, size, n_threads, sums.data(), [&](int64_t first, int64_t last, double* scratch, double* own) {
+                    kernels.normal(of, first, last, scratch, own);
+                });
+                for (int64_t j = 0; j < in.m; ++j) std::copy_n(sums.data() + j * width, all, normal.data() + j * all);
+            });
+        },
+        written("normal"), "values"_a, "sigma"_a, "mean"_a, "psi"_a, "factors"_a, "position"_a, "n_threads"_a, "level"_a);
+
+    m.def(
+        "factor_leverage",
+        [](Output out, const Matrix& values, const Matrix& sigma, const Vector& mean, const Vector& psi, const Matrix& factors,
+           const Matrix& position, const Matrix& inverse, double largest, int n_threads, const std::string& level) {
+            const Problem problem(values, sigma, mean, psi, factors);
+            const FactorArrays& in = problem.in;
+            const int64_t all = 1 + in.r + in.p, points = whole(in.m);
+            require(int64_t(out.size()) == in.n, "out does not fit the objects");
+            require(int64_t(position.shape(0)) == in.n && int64_t(position.shape(1)) == in.r, "position does not fit the objects");
+            require(int64_t(inverse.shape(0)) == all && int64_t(inverse.shape(1)) == in.m, "inverse does not fit the factors");
+            require(largest >= 0.0 && largest < 1.0, "the largest leverage is from 0 to below 1");
+            const FactorKernels& kernels = choose(kLevels, level);
+            AlignedVector<double> padded(size_t(all * points));
+            for (int64_t e = 0; e < all; ++e) std::copy_n(inverse.data() + e * in.m, in.m, padded.data() + e * points);
+            const LeverageArrays of{in, position.data(), padded.data(), largest};
+            over_objects(in.n, objects_per_block(double(in.m) * (in.p + 2.0 * in.r + 16.0), kFactorChunk), n_threads, [&] {
+                return [&, scratch = AlignedVector<double>(size_t(kernels.scratch(in)))](int64_t first, int64_t last) mutable {
+                    kernels.leverage(of, first, last, scratch.data(), out.data());
+                };
+            });
+        },
+        written("out"), "values"_a, "sigma"_a, "mean"_a, "psi"_a, "factors"_a, "position"_a, "inverse"_a, "largest"_a, "n_threads"_a,
+        "level"_a);
+
+    m.def(
         "factor_sums",
         [](Output normal, Output right, Output weight_squared, Output misfit, Output moments, const Matrix& values, const Matrix& sigma,
            const Vector& mean, const Vector& psi, const Matrix& factors, int n_threads, const std::string& level) {
@@ -115,7 +162,9 @@ void bind_factor(nb::module_& m) {
             require_threads(n_threads);
             without_gil([&] {
                 AlignedVector<double> sums(size_t(at.size()));
-                add_up(in, kernels, n_threads, sums.data());
+                add_up(in, kernels, at.size(), n_threads, sums.data(), [&](int64_t first, int64_t last, double* scratch, double* own) {
+                    kernels.sums(in, first, last, scratch, own);
+                });
                 for (int64_t j = 0; j < in.m; ++j) {
                     std::copy_n(sums.data() + at.normal() + j * at.moments, all, normal.data() + j * all);
                     std::copy_n(sums.data() + at.right() + j * at.few, few, right.data() + j * few);

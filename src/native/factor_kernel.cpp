@@ -48,20 +48,21 @@ BADAC_INLINE void product(Left left, int64_t rows, const double* right, int64_t 
 // Memory of one chunk of objects, rows of each padded with zeros.
 struct Chunk {
     int64_t points, packed, few, moments_width;
-    double *weight, *scaled, *residual;  // (chunk, points)
+    double *weight, *scaled, *residual, *leverage;  // (chunk, points)
     double *precision, *shift;           // (chunk, packed), (chunk, whole r)
     double *moments, *spread;            // (chunk, moments), (chunk, packed)
     double* offset;                      // (chunk)
 
     static int64_t size(const FactorArrays& in) {
-        return kFactorChunk * (3 * whole(in.m) + 2 * whole(in.p) + whole(in.r) + whole(1 + in.r + in.p) + 1);
+        return kFactorChunk * (4 * whole(in.m) + 2 * whole(in.p) + whole(in.r) + whole(1 + in.r + in.p) + 1);
     }
     Chunk(const FactorArrays& in, double* memory)
         : points(whole(in.m)), packed(whole(in.p)), few(whole(in.r)), moments_width(whole(1 + in.r + in.p)) {
         weight = memory;
         scaled = weight + kFactorChunk * points;
         residual = scaled + kFactorChunk * points;
-        precision = residual + kFactorChunk * points;
+        leverage = residual + kFactorChunk * points;
+        precision = leverage + kFactorChunk * points;
         shift = precision + kFactorChunk * packed;
         moments = shift + kFactorChunk * few;
         spread = moments + kFactorChunk * moments_width;
@@ -69,8 +70,8 @@ struct Chunk {
     }
 };
 
-// Weights, precisions and shifts of objects first <= i < last, at most a chunk of them; rows beyond, to a multiple of 8, are 0.
-inline int64_t bring(const FactorArrays& in, int64_t first, int64_t last, const Chunk& chunk) {
+// Weights of objects first <= i < last, at most a chunk of them; rows beyond, to a multiple of 8, are 0.
+inline int64_t weigh(const FactorArrays& in, int64_t first, int64_t last, const Chunk& chunk) {
     const int64_t count = last - first, rows = whole(count);
     for (int64_t i = 0; i < count; ++i)
         chunk.offset[i] = weigh_object<true>({in.values + (first + i) * in.m, in.sigma + (first + i) * in.m, in.mean, in.psi, in.m},
@@ -78,6 +79,12 @@ inline int64_t bring(const FactorArrays& in, int64_t first, int64_t last, const 
     // What only fills the last vectors of points, and the last tile of objects, is 0.
     for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = i < count ? (in.m + L - 1) / L * L : 0; j < chunk.points; ++j) chunk.weight[i * chunk.points + j] = chunk.scaled[i * chunk.points + j] = 0.0;
+    return rows;
+}
+
+// As `weigh`, with their precisions and shifts.
+inline int64_t bring(const FactorArrays& in, int64_t first, int64_t last, const Chunk& chunk) {
+    const int64_t rows = weigh(in, first, last, chunk);
     product<false>({chunk.weight, chunk.points, 1}, rows, in.outer, chunk.packed, chunk.packed, in.m, chunk.precision);
     product<false>({chunk.scaled, chunk.points, 1}, rows, in.factors, chunk.few, chunk.few, in.m, chunk.shift);
     return rows;
@@ -185,6 +192,64 @@ void sums(const FactorArrays& in, int64_t first, int64_t last, double* memory, d
     }
 }
 
+// Moments (1, z, z z') of objects at positions z, rows beyond them and columns that only fill a vector are 0.
+inline void place_at(const FactorArrays& in, const double* position, int64_t count, int64_t rows, const Chunk& chunk) {
+    for (int64_t i = 0; i < rows; ++i) {
+        double* moments = chunk.moments + i * chunk.moments_width;
+        const double *z = position + i * in.r, present = i < count ? 1.0 : 0.0;
+        int64_t e = 0;
+        moments[e++] = present;
+        for (int a = 0; a < in.r; ++a) moments[e++] = i < count ? z[a] : 0.0;
+        for (int a = 0; a < in.r; ++a)
+            for (int c = a; c < in.r; ++c) moments[e++] = i < count ? z[a] * z[c] : 0.0;
+        for (; e < chunk.moments_width; ++e) moments[e] = 0.0;
+    }
+}
+
+void normal(const LeverageArrays& of, int64_t first, int64_t last, double* memory, double* out) {
+    Attention attention;
+    const FactorArrays& in = of.factor;
+    const Chunk chunk(in, memory);
+    for (int64_t start = first; start < last; start += kFactorChunk) {
+        const int64_t end = last - start < kFactorChunk ? last : start + kFactorChunk;
+        attention.spent((end - start) * in.m * (in.p + in.r + 8));
+        const int64_t rows = weigh(in, start, end, chunk);
+        place_at(in, of.position + start * in.r, end - start, rows, chunk);
+        product<true>({chunk.weight, 1, chunk.points}, chunk.points, chunk.moments, chunk.moments_width, chunk.moments_width, rows, out);
+    }
+}
+
+void leverage(const LeverageArrays& of, int64_t first, int64_t last, double* memory, double* out) {
+    Attention attention;
+    const FactorArrays& in = of.factor;
+    const Chunk chunk(in, memory);
+    const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0), most = broadcast<VecD>(of.largest);
+    for (int64_t start = first; start < last; start += kFactorChunk) {
+        const int64_t end = last - start < kFactorChunk ? last : start + kFactorChunk;
+        attention.spent((end - start) * in.m * (in.p + 2 * in.r + 16));
+        const int64_t rows = weigh(in, start, end, chunk);
+        place_at(in, of.position + start * in.r, end - start, rows, chunk);
+        const int64_t moments = 1 + in.r + in.p;
+        product<false>({chunk.moments, chunk.moments_width, 1}, rows, of.inverse, chunk.points, chunk.points, moments, chunk.leverage);
+        product<false>({chunk.moments + 1, chunk.moments_width, 1}, rows, in.turned, chunk.points, chunk.points, in.r, chunk.residual);
+        for (int64_t i = 0; i < end - start; ++i) {
+            VecD total = zero;
+            for (int64_t e = i * chunk.points; e < (i + 1) * chunk.points; e += L) {
+                const VecD w = load<VecD>(chunk.weight + e), left = load<VecD>(chunk.scaled + e) - w * load<VecD>(chunk.residual + e);
+                const VecD found = larger(VecD(w * load<VecD>(chunk.leverage + e)), zero);
+                const VecD own = select(greater(found, most), most, found), rest = one - own;
+                const auto seen = greater(w, zero);
+                // 1 / (1 - l)^2 - 1 without the loss of what is common to both.
+                const VecD growth = own * (rest + one) / (rest * rest);
+                total = total + select(seen, VecD(left * left * growth / select(seen, w, one)), zero);
+            }
+            double sum = 0.0;
+            for (int lane = 0; lane < L; ++lane) sum += total[lane];
+            out[start + i] = 0.5 * sum;
+        }
+    }
+}
+
 void multiply(const ProductArrays& in, int64_t first, int64_t last, double* memory) {
     Attention attention;
     const int64_t width = whole(in.s);
@@ -203,7 +268,7 @@ void multiply(const ProductArrays& in, int64_t first, int64_t last, double* memo
     }
 }
 
-const FactorKernels kTable = {scratch, project, sums, multiply};
+const FactorKernels kTable = {scratch, project, sums, normal, leverage, multiply};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

@@ -39,6 +39,14 @@ struct FactorSumsLayout {
     int64_t size() const { return evidence() + kFactorWhole; }
 };
 
+// Objects at positions of theirs, and how much each point's regression on (1, z) owes to each of them.
+struct LeverageArrays {
+    FactorArrays factor;
+    const double* position;  // (n, r)
+    const double* inverse;   // (1 + r + p, whole m): of the points' normal matrices, elements beside the diagonal twice
+    double largest;          // leverage that counts
+};
+
 // left (n, m) times right (m, whole s): out (n, s).
 struct ProductArrays {
     int64_t n, m, s;
@@ -53,6 +61,10 @@ struct FactorKernels {
     void (*project)(const FactorArrays&, int64_t first, int64_t last, double* scratch, double* precision, double* shift, double* offset);
     // Add the sums of these objects to `sums` (FactorSumsLayout).
     void (*sums)(const FactorArrays&, int64_t first, int64_t last, double* scratch, double* sums);
+    // Add sums of w (1, z)(1, z)' of objects first <= i < last to `sums` (whole m, whole 1 + r + p).
+    void (*normal)(const LeverageArrays&, int64_t first, int64_t last, double* scratch, double* sums);
+    // Evidence (n) that objects first <= i < last owe to their leverage.
+    void (*leverage)(const LeverageArrays&, int64_t first, int64_t last, double* scratch, double* out);
     // Rows first <= i < last of a product; scratch: 8 rows of whole s, and of m.
     void (*multiply)(const ProductArrays&, int64_t first, int64_t last, double* scratch);
 };

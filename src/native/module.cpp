@@ -59,7 +59,7 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 17;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 18;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_factor(m);
     bind_hypothesis(m);
     bind_improve(m);

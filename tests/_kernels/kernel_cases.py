@@ -191,6 +191,11 @@ def _factor(n: int, m: int, r: int) -> Arguments:
     return {**points, "psi": points["psi"] + 0.1, "factors": rng.standard_normal((m, r))}
 
 
+def _leverage(n: int, m: int, r: int) -> Arguments:
+    position = np.random.default_rng([n, r]).standard_normal((min(n, 3001), r))
+    return {**_factor(n, m, r), "position": np.resize(position, (n, r))}
+
+
 def _spread(n: int, m: int) -> Arguments:
     points = _factor(n, m, 1)
     values, variance = np.nan_to_num(points["values"]), points["sigma"] ** 2
@@ -548,6 +553,7 @@ TABLE: dict[str, Row] = {
     ),
     "factor_project": Row(_factor, _FACTOR, (3000, 100, 9), (200_000, 100, 30), 1e-10, 1e-9),
     "factor_sums": Row(_factor, _FACTOR, (3000, 100, 9), (100_000, 100, 30), 1e-10, 1e-9),
+    "leverage_losses": Row(_leverage, _FACTOR, (3000, 100, 5), (100_000, 100, 30), 1e-8, 1e-8),
     "row_products": Row(_rows_of_products, _FACTOR, (3000, 100, 140), (100_000, 100, 600), 1e-11, 1e-11),
     "population_variance": Row(
         _spread, [(1, 1), (3, 7), (50, 16), (200, 101)], (600, 100), (300_000, 100), 1e-10, 1e-12

@@ -138,9 +138,15 @@ def factor(name: str, n: int = 2, m: int = 3, r: int = 2, **changed: Any) -> Non
             "misfit": np.empty(m),
             "moments": np.empty(1 + r + p),
         },
+        "factor_normal": {"normal": np.empty((m, 1 + r + p))},
+        "factor_leverage": {"out": np.empty(n)},
     }
     inputs = {"values": np.ones((n, m)), "sigma": np.ones((n, m)), "mean": np.zeros(m), "psi": np.ones(m)}
     given = {**outputs[name], **inputs, "factors": np.ones((m, r)), "n_threads": 1, "level": ""}
+    if name in ("factor_normal", "factor_leverage"):
+        given["position"] = np.ones((n, r))
+    if name == "factor_leverage":
+        given.update(inverse=np.ones((1 + r + p, m)), largest=0.7)
     getattr(core, name)(**{**given, **changed})
 
 
@@ -343,7 +349,7 @@ CALLS: dict[str, Call] = {
     "weigh_points": points,
     "population_variance": spread,
     "row_products": row_products,
-    **{n: lambda n=n, **c: factor(n, **c) for n in ("factor_project", "factor_sums")},
+    **{n: lambda n=n, **c: factor(n, **c) for n in ("factor_project", "factor_sums", "factor_normal", "factor_leverage")},
     "points_likelihood": irregular,
     "shifted_evidence": shifted,
     "grouped_points": grouped,
@@ -374,6 +380,7 @@ WRITTEN = {
     "weigh_points": ("weight", "scaled", "offset"),
     "factor_project": ("precision", "shift", "offset"),
     "factor_sums": ("normal", "right", "weight_squared", "misfit", "moments"),
+    "factor_normal": ("normal",),
     "points_likelihood": ("precision", "shift", "offset"),
     "grouped_points": ("values", "variance", "at", "first", "group", "band"),
     "low_rank_filtered": ("signal", "precision"),
@@ -618,6 +625,24 @@ def test_points_that_do_not_fit_their_factors(kernel: str, changed: dict[str, An
     wanted = {"factor_project": "misfit", "factor_sums": "offset"}[kernel]
     with pytest.raises(ValueError):
         CALLS[kernel](**{name: value for name, value in changed.items() if name != wanted})
+
+
+@pytest.mark.parametrize(
+    ("kernel", "changed"),
+    [
+        ("factor_normal", {"normal": np.empty((3, 5))}),
+        ("factor_normal", {"position": np.ones((3, 2))}),
+        ("factor_leverage", {"position": np.ones((2, 3))}),
+        ("factor_leverage", {"out": np.empty(3)}),
+        ("factor_leverage", {"inverse": np.ones((6, 4))}),
+        ("factor_leverage", {"inverse": np.ones((5, 3))}),
+        ("factor_leverage", {"largest": 1.0}),
+        ("factor_leverage", {"largest": np.nan}),
+    ],
+)
+def test_leverages_of_what_does_not_fit(kernel: str, changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        CALLS[kernel](**changed)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ __all__ = [
     "latent_responsible",
     "latent_step",
     "latent_without",
+    "leverage_losses",
     "low_rank_filtered",
     "low_rank_gain",
     "low_rank_offset",
@@ -149,6 +150,7 @@ weigh_points = _dispatched(_latent.weigh_points)
 factor_project = _dispatched(_factor.factor_project)
 factor_sums = _dispatched(_factor.factor_sums)
 row_products = _dispatched(_factor.row_products)
+leverage_losses = _dispatched(_factor.leverage_losses)
 grouped_points = _dispatched(_points.grouped_points)
 points_likelihood = _dispatched(_points.points_likelihood)
 shifted_evidence = _dispatched(_points.shifted_evidence)

@@ -153,6 +153,32 @@ def factor_project(
 def row_products(
     out: FloatArray, left: FloatArray, right: FloatArray, *, n_threads: int, level: str
 ) -> None: ...
+def factor_normal(
+    normal: FloatArray,
+    values: FloatArray,
+    sigma: FloatArray,
+    mean: FloatArray,
+    psi: FloatArray,
+    factors: FloatArray,
+    position: FloatArray,
+    *,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def factor_leverage(
+    out: FloatArray,
+    values: FloatArray,
+    sigma: FloatArray,
+    mean: FloatArray,
+    psi: FloatArray,
+    factors: FloatArray,
+    position: FloatArray,
+    inverse: FloatArray,
+    *,
+    largest: float,
+    n_threads: int,
+    level: str,
+) -> None: ...
 def factor_sums(
     normal: FloatArray,
     right: FloatArray,

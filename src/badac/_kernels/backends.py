@@ -159,6 +159,20 @@ class FactorSums(Protocol):
     ) -> PosteriorSums: ...
 
 
+class LeverageLosses(Protocol):
+    def __call__(
+        self,
+        values: FloatArray,
+        sigma: FloatArray,
+        mean: FloatArray,
+        psi: FloatArray,
+        factors: FloatArray,
+        position: FloatArray,
+        *,
+        n_threads: int = 1,
+    ) -> FloatArray: ...
+
+
 class GroupPoints(Protocol):
     def __call__(
         self,
@@ -356,6 +370,7 @@ class Backend:
     factor_project: FactorProject = factor.factor_project
     factor_sums: FactorSums = factor.factor_sums
     row_products: RowProducts = factor.row_products
+    leverage_losses: LeverageLosses = factor.leverage_losses
     grouped_points: GroupPoints = points.grouped_points
     points_likelihood: PointsLikelihood = points.points_likelihood
     shifted_evidence: ShiftedEvidence = points.shifted_evidence

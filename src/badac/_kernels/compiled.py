@@ -75,6 +75,7 @@ COMPILED = Backend(
     factor_project=factor.factor_project,
     factor_sums=factor.factor_sums,
     row_products=factor.row_products,
+    leverage_losses=factor.leverage_losses,
     grouped_points=latent.grouped_points,
     points_likelihood=latent.points_likelihood,
     shifted_evidence=latent.shifted_evidence,

@@ -14,7 +14,15 @@ import numpy as np
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray
 from badac._kernels.compiled_latent import how, latent_posterior, weigh_points
-from badac._kernels.factor import Likelihoods, PosteriorSums, sums_of
+from badac._kernels.factor import (
+    LARGEST_LEVERAGE,
+    Likelihoods,
+    PosteriorSums,
+    folded_inverse,
+    losses_of,
+    moments_at,
+    sums_of,
+)
 from badac._kernels.latent import products
 
 _whole = np.ascontiguousarray
@@ -82,6 +90,38 @@ def factor_sums(
         for rows in _blocks(n)
     ]
     return PosteriorSums(*(sum(own[1:], start=own[0]) for own in zip(*parts, strict=True)))
+
+
+def leverage_losses(
+    values: FloatArray,
+    sigma: FloatArray,
+    mean: FloatArray,
+    psi: FloatArray,
+    factors: FloatArray,
+    position: FloatArray,
+    *,
+    n_threads: int = 1,
+) -> FloatArray:
+    (n, m), r = values.shape, factors.shape[1]
+    q = (r + 1) * (r + 2) // 2
+    out = np.empty(n)
+    if _fits(factors):
+        arrays = [_whole(array) for array in (values, sigma, mean, psi, factors, position)]
+        normal = np.empty((m, q))
+        _core.factor_normal(normal, *arrays, **how(n_threads, n * m * (q + 8.0)))
+        inverse = folded_inverse(normal)
+        cost = n * m * (q + r + 16.0)
+        _core.factor_leverage(out, *arrays, inverse, largest=LARGEST_LEVERAGE, **how(n_threads, cost))
+        return out
+    normal = np.zeros((m, q))
+    for rows in _blocks(n):
+        weight = weigh_points(values[rows], sigma[rows], mean, psi, n_threads=n_threads)[0]
+        normal += weight.T @ moments_at(position[rows])
+    inverse = folded_inverse(normal)
+    for rows in _blocks(n):
+        weight, scaled, _ = weigh_points(values[rows], sigma[rows], mean, psi, n_threads=n_threads)
+        out[rows] = losses_of(weight, scaled, factors, moments_at(position[rows]), inverse)
+    return out
 
 
 def _blocks(n: int) -> Iterator[slice]:

@@ -34,7 +34,7 @@ from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.widths import WidePoints
 
-_ABI = 17  # of `_core`, counted up when a signature there changes
+_ABI = 18  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(

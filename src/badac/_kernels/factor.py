@@ -16,7 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from badac._kernels.arguments import FloatArray, checked_threads
-from badac._kernels.latent import latent_posterior, pack, products, triangle, weigh_points
+from badac._kernels.latent import latent_posterior, pack, products, triangle, unpack, weigh_points
+
+LARGEST_LEVERAGE = 0.7  # that counts: beyond it the first order says nothing
+_RIDGE = 1e-6  # of a normal matrix's first element, so that points of few objects have an inverse
 
 Likelihoods = tuple[FloatArray, FloatArray, FloatArray]
 """Precision (n, p), shift (n, r) and offset (n,)."""
@@ -136,3 +139,57 @@ def sums_of(
         misfit,
         moments.sum(axis=0),
     )
+
+
+def leverage_losses(
+    values: FloatArray,
+    sigma: FloatArray,
+    mean: FloatArray,
+    psi: FloatArray,
+    factors: FloatArray,
+    position: FloatArray,
+    *,
+    n_threads: int = 1,
+) -> FloatArray:
+    """Return the evidence (n,) that each object owes to its own leverage in the estimates of mean and factors.
+
+    In the regression of point ``j`` on ``(1, z)`` object ``i`` has the leverage ``l_ij = w_ij (1, z_i) N_j^-1 (1, z_i)'``,
+    ``N_j = sum_i w_ij (1, z_i)'(1, z_i)``; left out, its residual there grows by ``1 / (1 - l_ij)``.
+
+    Parameters
+    ----------
+    values, sigma, mean, psi, factors
+        As in `factor_project`.
+    position : (n, r)
+        Posterior mean of each object's latent position.
+    """
+    checked_threads(n_threads)
+    weight, scaled, _ = weigh_points(values, sigma, mean, psi)
+    moments = moments_at(position)
+    return losses_of(weight, scaled, factors, moments, folded_inverse(weight.T @ moments))
+
+
+def moments_at(position: FloatArray) -> FloatArray:
+    """Return (n, q): packed products of ``(1, z)`` at the positions (n, r)."""
+    return products(np.column_stack([np.ones(len(position)), position]))
+
+
+def folded_inverse(normal: FloatArray) -> FloatArray:
+    """Return (q, m): inverses of packed normal matrices (m, q), so that a product with packed moments is a quadratic form."""
+    matrices = unpack(normal)
+    r = matrices.shape[-1]
+    ridge = _RIDGE * np.maximum(normal[:, 0], 1e-300)
+    inverse = np.linalg.inv(matrices + ridge[:, None, None] * np.eye(r))
+    rows, columns = triangle(r)
+    return np.ascontiguousarray((inverse[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)).T)
+
+
+def losses_of(
+    weight: FloatArray, scaled: FloatArray, factors: FloatArray, moments: FloatArray, inverse: FloatArray
+) -> FloatArray:
+    """Return the losses (n,) from weights and weighted residuals (n, m), `moments_at` (n, q) and `folded_inverse` (q, m)."""
+    left = scaled - weight * (moments[:, 1 : 1 + factors.shape[1]] @ factors.T)
+    leverage = np.clip(weight * (moments @ inverse), 0.0, LARGEST_LEVERAGE)
+    growth = 1.0 / (1.0 - leverage) ** 2 - 1.0
+    growth = np.divide(growth, weight, out=growth, where=weight > 0)
+    return np.asarray(0.5 * np.einsum("ij,ij,ij->i", left, left, growth))

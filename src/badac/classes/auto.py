@@ -12,8 +12,8 @@ What explains each class best need not tell the classes apart best. So those tha
 
 Trying the exact instances is bounded: about 2 million pairs of a left-out member and a curve are compared, whatever the
 size of the class (30 members at least). Where each of many pairs would need a covariance of its own they are not tried.
-Instances and template are asked for fifty members first, and for the rest only where those leave it open whether they are
-better.
+Instances are asked for twelve members first, then, as the template, for fifty, and for the rest only where those leave it
+open whether they are better.
 """
 
 from __future__ import annotations
@@ -55,12 +55,13 @@ from badac.training import TrainingScales
 _PAIRS = 2_000_000
 _LEAST, _MOST = 30, 500
 _FOR_A_TEMPLATE = 1000
-# Members that are asked first, others that a template is learned from for them, and how sure they must be.
-_FIRST, _FOR_A_FIRST_TEMPLATE = 50, 500
+# Members that are asked first, and by how many standard errors they settle it: four of fifty members, and as surely (one in
+# thirty thousand, by Student's t) seven of twelve. Others that a template is learned from for them.
+_FIRST = ((12, 7.0), (50, 4.0))
+_FOR_A_FIRST_TEMPLATE = 500
 # Counts are compared with every curve without a compiled kernel: fewer of them are asked first. One curve per member is off by
 # so much in counts of many points that these settle it.
-_FIRST_OF_COUNTS = 8
-_SETTLED = 4.0  # standard errors
+_FIRST_OF_COUNTS = ((8, 4.0),)
 _OWN_COVARIANCES = 100
 # Members for each column that a mixture of full rank needs to be worth trying.
 _PER_COLUMN = 5
@@ -145,6 +146,7 @@ class Auto:
                 lambda asked, size: left_out_of_template(members, compared[asked], noise, own, scales, size),
                 base,
                 members,
+                first=_FIRST[1:],  # to learn it costs more than to ask it
             )
 
         def of_instances(own: np.random.Generator) -> FloatArray:
@@ -214,7 +216,7 @@ def as_far_as_open(
     base: FloatArray,
     members: Measurements,
     *,
-    first: int = _FIRST,
+    first: tuple[tuple[int, float], ...] = _FIRST,
 ) -> FloatArray:
     """Evidence (n,) of the compared members under a rival of the population, NaN for those that need not be asked.
 
@@ -226,18 +228,20 @@ def as_far_as_open(
         Their evidence under the population.
     members : Measurements
         Of the class.
-    first : int
-        Members that are asked first.
+    first : tuple of (int, float)
+        Members that are asked first, from few to more, and the standard errors by which they settle it.
     """
-    if len(base) >= 2 * first:
+    for count_asked, settled in first:
+        if len(base) < 2 * count_asked:
+            break
         # In no order of importance: every so many of a random choice.
-        part = slice(None, None, len(base) // first)
+        part = slice(None, None, len(base) // count_asked)
         out = np.full(len(base), np.nan)
         out[part] = left_out(part, _FOR_A_FIRST_TEMPLATE)
         mean, error, count = _gain(out, base)
         # A mean of so many members costs a new one half a nat per point over their number.
         lost = 0.5 * members.n_points / _FOR_A_FIRST_TEMPLATE
-        if count and mean + _SETTLED * error + lost < _LEAST_GAIN:
+        if count and mean + settled * error + lost < _LEAST_GAIN:
             return out
     return left_out(slice(None), _FOR_A_TEMPLATE)
 

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from badac._kernels import row_products
-from badac._kernels.latent import products, triangle, unpack
+from badac._kernels import leverage_losses
 from badac.classes.model import FloatArray
 from badac.classes.population.gross_outliers import without
 from badac.classes.population.learn import Learned, learn
@@ -29,8 +28,7 @@ from badac.classes.population.tails import Tails
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
 from badac.latent.factor import Factor
-from badac.latent.likelihood import LatentLikelihood, blocks, weighted_residuals
-from badac.threads import in_order, over_blocks
+from badac.latent.likelihood import LatentLikelihood
 from badac.training import TrainingScales
 
 # Members up to which the class is learned again without each of its parts; above, a member's part in it is below one in
@@ -144,31 +142,6 @@ def leverage_loss(members: Measurements, factor: Factor, latent: LatentLikelihoo
     """
     if members.covariance is not None:
         return np.zeros(len(latent))
-    r = latent.rank + 1
-    normal = np.zeros((members.n_points, r * (r + 1) // 2))
-    augmented = np.ones((len(latent), r))
-
-    def normal_of(block: slice) -> FloatArray:
-        augmented[block, 1:] = latent[block].position
-        weight = weighted_residuals(members[block], factor.mean, factor.psi)[0]
-        return np.asarray(weight.T @ products(augmented[block]))
-
-    for part in in_order(normal_of, blocks(members)):
-        normal += part
-    scale = np.maximum(normal[:, :1, None], 1e-300)
-    inverse = np.linalg.inv(unpack(normal) + 1e-6 * scale * np.eye(r))
-    rows, columns = triangle(r)
-    folded = np.ascontiguousarray((inverse[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)).T)
-    turned = np.ascontiguousarray(factor.factors.T)
-    out = np.empty(len(latent))
-
-    def work(block: slice, _: int) -> None:
-        weight, scaled = weighted_residuals(members[block], factor.mean, factor.psi)[:2]
-        left = scaled - weight * row_products(augmented[block, 1:], turned)
-        leverages = np.clip(weight * row_products(products(augmented[block]), folded), 0.0, 0.7)
-        growth = 1.0 / (1.0 - leverages) ** 2 - 1.0
-        growth = np.divide(growth, weight, out=growth, where=weight > 0)
-        out[block] = 0.5 * np.einsum("ij,ij,ij->i", left, left, growth)
-
-    over_blocks(work, blocks(members), 1)
-    return out
+    return leverage_losses(
+        members.values, members.sigma, factor.mean, factor.psi, factor.factors, latent.position
+    )
