@@ -349,7 +349,10 @@ CALLS: dict[str, Call] = {
     "weigh_points": points,
     "population_variance": spread,
     "row_products": row_products,
-    **{n: lambda n=n, **c: factor(n, **c) for n in ("factor_project", "factor_sums", "factor_normal", "factor_leverage")},
+    **{
+        n: lambda n=n, **c: factor(n, **c)
+        for n in ("factor_project", "factor_sums", "factor_normal", "factor_leverage")
+    },
     "points_likelihood": irregular,
     "shifted_evidence": shifted,
     "grouped_points": grouped,
