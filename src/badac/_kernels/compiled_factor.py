@@ -26,9 +26,8 @@ from badac._kernels.factor import (
 from badac._kernels.latent import products
 
 _whole = np.ascontiguousarray
-_BYTES = (
-    1 << 19
-)  # of the products: what the second cache of most processors holds beside the objects (benchmarks/kernels.py)
+# Of the products: what the second cache of most processors holds beside the objects (benchmarks/kernels.py).
+_BYTES = 1 << 19
 _ROWS = 1024  # block size, of BLAS
 
 
@@ -106,8 +105,8 @@ def leverage_losses(
     q = (r + 1) * (r + 2) // 2
     out = np.empty(n)
     if _fits(factors):
-        arrays = [_whole(array) for array in (values, sigma, mean, psi, factors, position)]
         normal = np.empty((m, q))
+        arrays = _whole(values), _whole(sigma), _whole(mean), _whole(psi), _whole(factors), _whole(position)
         _core.factor_normal(normal, *arrays, **how(n_threads, n * m * (q + 8.0)))
         inverse = folded_inverse(normal)
         cost = n * m * (q + r + 16.0)
