@@ -372,14 +372,17 @@ def _kept_stretches(shapes: FloatArray) -> _Stretches:
 
 def _stretches(shapes: FloatArray) -> _Stretches:
     """First point, number of points and place of the heights of every bump (b,), and the heights one after another."""
-    some = shapes != 0.0
-    first = np.where(some.any(axis=0), some.argmax(axis=0), 0)
-    last = np.where(some.any(axis=0), len(shapes) - some[::-1].argmax(axis=0), 0)
+    count = shapes.shape[1]
+    row, column = np.nonzero(shapes)
+    # Row by row: the first to be written is that of the last row to come, and the other way round.
+    first, last = np.zeros((2, count), dtype=np.int64)
+    first[column[::-1]] = row[::-1]
+    last[column] = row + 1
     length = last - first
-    begin = np.concatenate([[0], np.cumsum(length)[:-1]]).astype(np.int64)
-    points = np.arange(len(shapes))[:, None]
-    inside = (points >= first) & (points < last)
-    return first.astype(np.int32), length.astype(np.int32), begin, _whole(shapes.T[inside.T])
+    begin = np.cumsum(length) - length
+    bump = np.repeat(np.arange(count), length)
+    height = shapes[np.arange(len(bump)) - begin[bump] + first[bump], bump]
+    return first.astype(np.int32), length.astype(np.int32), begin, _whole(height)
 
 
 def widths_log_likelihood(points: WidePoints, positions: FloatArray, *, n_threads: int = 1) -> FloatArray:

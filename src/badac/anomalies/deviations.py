@@ -187,7 +187,10 @@ class Deviations:
             unseen=tuple(unseen),
             isolated=tuple(isolated),
         )
-        return replace(self, grid=grid)
+        found = replace(self, grid=grid)
+        # What the hypotheses add is the same beside rare members: their tables are made once.
+        vars(found)["_weigh"] = self._weigh
+        return found
 
     def _rare(
         self, known: Known, index: int, rare: IntArray, rng: np.random.Generator

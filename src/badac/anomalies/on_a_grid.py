@@ -159,8 +159,8 @@ class OnGrid:
         """Return the shapes (m, q) that can be seen at the points of the grid, and which of all they are (p,)."""
         where = self.scales.where
         shapes = added.at(np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where)
-        seen = np.abs(shapes).max(axis=0) > _LEAST_SEEN
-        found = np.ascontiguousarray(shapes[:, seen])
+        seen = np.maximum(shapes.max(axis=0), -shapes.min(axis=0)) > _LEAST_SEEN
+        found = np.compress(seen, shapes, axis=1)
         found.flags.writeable = False  # as for all blocks
         return found, seen
 

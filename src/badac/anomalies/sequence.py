@@ -34,6 +34,8 @@ from badac.data.validation import IntArray
 _FEWEST_POINTS = 8
 _ORDERS = 999
 _OBJECTS_ASKED = 2000
+# Columns from which on some of their neighbours, in some objects, tell as well: with all, the test grows as their square.
+_MANY_POINTS, _OBJECTS_ASKED_OF_MANY = 512, 100
 # The cosines are flat at the ends of their interval; a margin keeps that away from the data.
 _MARGIN = 0.05
 # Terms of the spectrum below this share of the first are left out.
@@ -62,23 +64,48 @@ def scaled(at: FloatArray) -> FloatArray | None:
 
 
 def neighbours_resemble(training: Measurements, rng: np.random.Generator) -> bool:
-    """Whether columns next to each other differ less than they would in one of 999 random orders."""
+    """Whether columns next to each other differ less than they would in one of 999 random orders.
+
+    Of many columns some hundred neighbours are asked, and as many pairs of each order.
+    """
     m = training.n_points
     if m < _FEWEST_POINTS:
         return False
-    values = training.values
-    if len(values) > _OBJECTS_ASKED:
-        values = values[rng.choice(len(values), _OBJECTS_ASKED, replace=False)]
+    values, many = training.values, m > _MANY_POINTS
+    asked = _OBJECTS_ASKED_OF_MANY if many else _OBJECTS_ASKED
+    if len(values) > asked:
+        values = values[rng.choice(len(values), asked, replace=False)]
+    places = np.sort(rng.choice(m - 1, _MANY_POINTS, replace=False)) if many else np.arange(m - 1)
+    difference = _pair_differences(values) if many else _all_differences(values)
+    own = difference(places, places + 1)
+    orders = rng.permuted(np.tile(np.arange(m), (_ORDERS, 1)), axis=1)
+    return all(own < difference(order[places], order[places + 1]) for order in orders)
+
+
+def _all_differences(values: FloatArray) -> Callable[[IntArray, IntArray], float]:
+    """What sums, over pairs of columns of values (n, m), the mean squared difference of the objects that have both."""
     observed = ~np.isnan(values)
     filled = np.where(observed, values, 0.0)
     together = observed.astype(np.float64).T @ observed
     squares = (filled**2).T @ observed
-    # Mean squared difference of each pair of columns, over the objects that have both.
     difference = (squares + squares.T - 2.0 * filled.T @ filled) / np.maximum(together, 1.0)
-    own = difference[np.arange(m - 1), np.arange(1, m)].sum()
-    orders = rng.permuted(np.tile(np.arange(m), (_ORDERS, 1)), axis=1)
-    others = difference[orders[:, :-1], orders[:, 1:]].sum(axis=1)
-    return bool(own < others.min())
+    return lambda first, second: float(difference[first, second].sum())
+
+
+def _pair_differences(values: FloatArray) -> Callable[[IntArray, IntArray], float]:
+    """`_all_differences` of the pairs that are asked alone, for columns of whom few pairs are."""
+    columns = np.ascontiguousarray(values.T)
+    complete = not np.isnan(values).any()
+
+    def total(first: IntArray, second: IntArray) -> float:
+        apart = columns[first] - columns[second]
+        if complete:
+            return float(np.einsum("ij,ij->", apart, apart)) / columns.shape[1]
+        both = ~np.isnan(apart)
+        squares = np.square(apart, out=np.zeros_like(apart), where=both).sum(axis=1)
+        return float((squares / np.maximum(both.sum(axis=1), 1)).sum())
+
+    return total
 
 
 def within_range(x: FloatArray) -> npt.NDArray[np.bool_]:

@@ -37,11 +37,13 @@ _ROUGH, _ROUGH_FROM = (
 )  # directions of rounds but the last, and points from which on they are quicker than all
 
 
-# Members for each point below which their covariance is kept as their residuals, by cost; and the cosine of the points' weights
-# from which on pairs of points count as their two points do, but for what they all lack: a covariance of so few members is not
-# known to a tenth.
-_FEW_MEMBERS = 1.0 / 3.0
-_ALIKE = 0.9
+# Where a covariance is kept as the members' residuals, by cost: of fewer members for each point, or of more points than these
+# where the residuals are not too large to be kept.
+_FEW_MEMBERS, _MANY_POINTS, _MOST_KEPT = 1.0 / 3.0, 512, 20_000_000
+# How far the weights of pairs of points may then be from products of one number a point: a covariance of a third as many
+# members as points is not known to a tenth, one of more members better by the root of their number. And points whose pairs are
+# asked.
+_APART, _ASKED = 0.1, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +105,9 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     A value counts by ``v / (v + sigma^2)``, with ``v`` a first guess of the population's variance at the point: a member
     with hopeless error bars hardly counts, and among good ones all count alike.
     """
+    n, m = members.shape
     # A spread that only serves as a weight need not be known better than some of the members tell.
-    some = members[:: max(1, members.n_objects // _FOR_A_GUESS)]
+    some = members[:: max(1, n // _FOR_A_GUESS)]
     complete = members.complete
     guess = population_variance(*_plain(some, complete), some.observed, scales)
 
@@ -117,23 +120,25 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
         return weight, values, np.stack([*sums, np.einsum("ij,ij->j", weight**2, variance)])
 
     parts = list(in_order(weigh, blocks(members)))
-    total, sums, noise = reduce(add, [part[2] for part in parts], np.zeros((3, members.n_points)))
+    total, sums, noise = reduce(add, [part[2] for part in parts], np.zeros((3, m)))
     mean = np.where(total > 0, sums / np.maximum(total, 1e-300), scales.centre)
-    few = members.n_points > _FULL and members.n_objects < _FEW_MEMBERS * members.n_points
+    few = (m > _FULL and n < _FEW_MEMBERS * m) or (m > _MANY_POINTS and n * m <= _MOST_KEPT)
 
     def residual_of(part: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
         residual = part[1] - mean
         residual *= part[0]
         return residual
 
-    alike = _alike(np.concatenate([part[0] for part in parts])) if few else None
-    if alike is not None:
+    sizes = None
+    if few:
         weight = np.concatenate([part[0] for part in parts])
+        sizes = pair_sizes(weight)
+    if sizes is not None:
         residual = np.concatenate([residual_of(part) for part in parts])
         pairs = np.einsum("ij,ij->j", weight, weight)
         squares = np.einsum("ij,ij->j", residual, residual)
     else:
-        covariance, together = np.zeros((2, members.n_points, members.n_points))
+        covariance, together = np.zeros((2, m, m))
 
         def products_of(part: tuple[FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
             residual = residual_of(part)
@@ -150,11 +155,10 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     grown = np.sqrt(count / np.maximum(count - 1.0, 0.5))
     # One pair of members is the least that says something of two points together.
     own = np.maximum(squares / np.maximum(pairs, 0.5) * grown**2 - noise, 0.0)
-    if alike is not None:
-        # As above for a point and a typical other one, whose pairs are `alike` squared times the product of the two sizes.
-        size = alike * np.sqrt(squared)
-        size = np.maximum(size, 0.5 / max(float(np.median(size)), 1e-150))
-        return Moments(mean, own, residual * (grown / size), None, noise, count)
+    if sizes is not None:
+        # As above for a point and a typical other one.
+        sizes = np.maximum(sizes, 0.5 / max(float(np.median(sizes)), 1e-150))
+        return Moments(mean, own, residual * (grown / sizes), None, noise, count)
     covariance /= np.maximum(together, 0.5)
     covariance *= grown
     covariance *= grown[:, None]
@@ -169,15 +173,42 @@ def _plain(members: Measurements, complete: bool) -> tuple[FloatArray, FloatArra
     return np.where(observed, members.values, 0.0), np.where(observed, members.sigma, 0.0) ** 2
 
 
-def _alike(weight: FloatArray) -> float | None:
-    """Root of the mean cosine between the members' weights (n, m) at two points; None if they are not in proportion everywhere.
+def pair_sizes(weight: FloatArray) -> FloatArray | None:
+    """Return a size (m,) of each point, whose products stand for ``sum_i w_ij w_ik`` of two points; None where they do not.
 
-    Where they are, ``sum_i w_ij w_ik`` is that cosine times a product of a number of each point.
+    They do where a member's weights are in proportion to those of the others, and where they differ by chance from point to
+    point: the rows of both matrices have the same sums. They do not where some members know one half of the points and others
+    the other half. That is asked of some points with all others, to a tenth of each product in the mean.
+
+    Parameters
+    ----------
+    weight : (n, m)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac.latent.moments import pair_sizes
+    >>> weight = np.random.default_rng(0).uniform(0.5, 1.5, (400, 1000))
+    >>> sizes = pair_sizes(weight)
+    >>> bool(abs((weight[:, 3] @ weight[:, 8]) / (sizes[3] * sizes[8]) - 1.0) < 0.1)
+    True
+    >>> weight[:200, :500] = weight[200:, 500:] = 0.0
+    >>> pair_sizes(weight) is None
+    True
     """
-    unit = weight / np.maximum(np.sqrt(np.einsum("ij,ij->j", weight, weight)), 1e-300)
-    middle = unit.mean(axis=1)
-    size = float(np.linalg.norm(middle))
-    return size if size > 0.0 and (middle @ unit).min() >= _ALIKE * size else None
+    n, m = weight.shape
+    member = weight.sum(axis=1)
+    sizes = member @ weight / max(float(np.linalg.norm(member)), 1e-300)
+    seen = np.flatnonzero(sizes > 0.0)
+    asked = seen[:: max(1, seen.size // _ASKED)]
+    expected = np.outer(sizes[asked], sizes)
+    beside = weight[:, asked].T @ weight
+    # The diagonal has its own sums.
+    beside[np.arange(asked.size), asked] = expected[np.arange(asked.size), asked]
+    apart = np.divide(beside, expected, out=np.ones_like(beside), where=expected > 0.0) - 1.0
+    off = np.sqrt(np.einsum("ij,ij->i", apart, apart) / max(seen.size, 1))
+    known = _APART * np.sqrt(min(1.0, _FEW_MEMBERS * m / n))
+    return sizes if bool((off <= known).all()) else None
 
 
 def population_variance(
