@@ -30,10 +30,13 @@ def test_coordinates_make_an_order() -> None:
     np.testing.assert_allclose(found, [0.0, 0.25, 1.0])
 
 
-def test_curves_without_coordinates_are_recognised_and_catalogues_are_not(rng: np.random.Generator) -> None:
-    curves = np.sin(rng.normal(5, 2, (300, 1)) * np.linspace(0, 1, 40)) + 0.3 * rng.standard_normal((300, 40))
+@pytest.mark.parametrize("m", [40, 900])  # of many columns some of the neighbours are asked
+def test_curves_without_coordinates_are_recognised_and_catalogues_are_not(
+    m: int, rng: np.random.Generator
+) -> None:
+    curves = np.sin(rng.normal(5, 2, (300, 1)) * np.linspace(0, 1, m)) + 0.3 * rng.standard_normal((300, m))
     assert neighbours_resemble(Measurements(curves, 0.3), rng)
-    shuffled = curves[:, rng.permutation(40)]
+    shuffled = curves[:, rng.permutation(m)]
     assert not neighbours_resemble(Measurements(shuffled, 0.3), rng)
     gaps = np.where(rng.uniform(size=curves.shape) < 0.3, np.nan, curves)
     assert neighbours_resemble(Measurements(gaps, 0.3), rng)

@@ -58,8 +58,38 @@ def test_few_members_at_many_points_have_the_factors_of_the_full_matrix(
     np.testing.assert_allclose(*covariance, atol=0.03 * np.abs(covariance[1]).max())
 
 
-def test_errors_of_each_point_have_the_full_matrix() -> None:
+def test_wild_errors_of_each_point_have_the_full_matrix() -> None:
     own = members(3, own_errors=True)
+    assert moments(own, TrainingScales.of(own)).residuals is None
+
+
+@pytest.mark.parametrize("n", [150, 600])  # fewer than a third of the points, and more
+def test_errors_that_differ_by_chance_from_point_to_point_need_no_matrix(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(n)
+    x = np.linspace(0.0, 1.0, 600)
+    # Where the spread is small beside the errors, the weights of members differ by a factor of ten.
+    truth = rng.standard_normal((n, 1)) * np.sin(6.0 * x) + 0.3 * rng.standard_normal((n, 1)) * x
+    sigma = rng.uniform(0.05, 0.15, (n, 600))
+    own = Measurements(truth + sigma * rng.standard_normal((n, 600)), sigma)
+    scales = TrainingScales.of(own)
+    assert moments(own, scales).residuals is not None
+    short = Spectrum.of(own, scales, 5).factor(2)
+    monkeypatch.setattr(module, "pair_sizes", lambda weight: None)
+    assert moments(own, scales).residuals is None
+    long = Spectrum.of(own, scales, 5).factor(2)
+    np.testing.assert_allclose(
+        short.factors @ short.factors.T, long.factors @ long.factors.T, atol=0.01 * long.factors.max() ** 2
+    )
+    np.testing.assert_allclose(short.psi, long.psi, atol=0.02 * sigma.mean() ** 2)
+
+
+def test_members_that_know_different_points_have_the_full_matrix() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.standard_normal((100, 1)) * np.ones(600) + 0.1 * rng.standard_normal((100, 600))
+    values[:50, :300] = values[50:, 300:] = np.nan
+    own = Measurements(values, 0.1)
     assert moments(own, TrainingScales.of(own)).residuals is None
 
 
