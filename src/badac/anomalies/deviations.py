@@ -187,10 +187,10 @@ class Deviations:
             unseen=tuple(unseen),
             isolated=tuple(isolated),
         )
-        found = replace(self, grid=grid)
+        out = replace(self, grid=grid)
         # What the hypotheses add is the same beside rare members: their tables are made once.
-        vars(found)["_weigh"] = self._weigh
-        return found
+        vars(out)["_weigh"] = self._weigh
+        return out
 
     def _rare(
         self, known: Known, index: int, rare: IntArray, rng: np.random.Generator

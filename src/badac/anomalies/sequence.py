@@ -100,7 +100,7 @@ def _pair_differences(values: FloatArray) -> Callable[[IntArray, IntArray], floa
     def total(first: IntArray, second: IntArray) -> float:
         apart = columns[first] - columns[second]
         if complete:
-            return float(np.einsum("ij,ij->", apart, apart)) / columns.shape[1]
+            return float(np.einsum("ij,ij->", apart, apart) / len(columns[0]))
         both = ~np.isnan(apart)
         squares = np.square(apart, out=np.zeros_like(apart), where=both).sum(axis=1)
         return float((squares / np.maximum(both.sum(axis=1), 1)).sum())
