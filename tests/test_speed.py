@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import pandas as pd
 from badac import BADACClassifier
 from badac.job import Layout, rank_file
 from badac.job.record import Record, versions
+from benchmarks import speed
 from benchmarks.scaling import curves
 from benchmarks.speed import OBJECTS, steps
 
@@ -22,7 +25,7 @@ LARGEST = {"badac: evidence": 0.3, "badac: anomaly": 1.7, "badac: rank": 2.2}
 
 def test_new_objects_cost_no_more_than_a_few_times_lof() -> None:
     wanted = {*LARGEST, "LOF"}
-    found = [step for step in steps(N, exact=False) if step.name in wanted]
+    found = [step for step in steps(N, whole=False) if step.name in wanted]
     for turn in range(TURNS):
         for step in found:
             if step.what == OBJECTS or turn == 0:
@@ -30,6 +33,12 @@ def test_new_objects_cost_no_more_than_a_few_times_lof() -> None:
     times = {step.name: step.seconds for step in found if step.what == OBJECTS}
     for name, most in LARGEST.items():
         assert times[name] < most * times["LOF"], (name, times)
+
+
+def test_the_benchmark_runs_as_a_file(tmp_path: Path) -> None:
+    script = Path(speed.__file__).resolve()
+    asked = [sys.executable, str(script), "--help"]
+    assert "--objects" in subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
 
 
 def test_a_file_costs_little_more_than_its_objects_in_memory(tmp_path: Path) -> None:
