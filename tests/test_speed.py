@@ -38,7 +38,9 @@ def test_new_objects_cost_no_more_than_a_few_times_lof() -> None:
 def test_the_benchmark_runs_as_a_file(tmp_path: Path) -> None:
     script = Path(speed.__file__).resolve()
     asked = [sys.executable, str(script), "--help"]
-    assert "--objects" in subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert (
+        "--objects" in subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    )
 
 
 def test_a_file_costs_little_more_than_its_objects_in_memory(tmp_path: Path) -> None:
