@@ -46,6 +46,15 @@ def test_objects_like_the_training_are_called_so(model: BADACClassifier, new: Me
     assert edges.shape == (21,) and density @ np.diff(edges) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
+def test_wrong_error_bars_are_found_beside_one_curve_per_member(factor: float) -> None:
+    """Each member is explained best by itself: all have the same slope by a factor, and bounds from them tell nothing."""
+    members = BADACClassifier("instances", random_state=0).fit(*curves(300, 3)).prepare_pvalues()
+    found = members.compare(changed(curves(500, 4)[0], factor=factor))
+    # Below a factor of 1.15 nothing is said of error bars; the factor itself need not be known better.
+    assert found.error_scale == pytest.approx(1.0 / factor, rel=0.15)
+
+
 @pytest.mark.parametrize("by_class", [True, False])
 def test_unequal_error_bars_in_other_proportions_are_no_other_scatter(by_class: bool) -> None:
     """Classes, or two instruments within them, whose error bars differ: 55 % are the precise ones, then 45 %."""

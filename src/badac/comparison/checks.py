@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import trim_mean
 
 from badac.calibration.pvalues import noise_level
 from badac.calibration.unusual_gaps import missing_share, without_columns
+from badac.comparison.column_statistics import ColumnStatistics, different_values
 from badac.comparison.common_cause import SURE, Change
 from badac.comparison.difference import ERROR_BARS, MOST_STRANGE, ROUNDED, Difference
 from badac.comparison.turns import MOST, some_of
@@ -26,7 +26,6 @@ FEWEST = 20
 # Below these nothing is said: they change p-values by less than a pool of a few hundred leaves open.
 _OUTSIDE, _ERROR_FACTOR, _SHIFT, _SPREAD, _GAPS = 0.05, 1.15, 0.35, 1.5, 0.1
 _BULK, _BULK_SHIFT, _LEAST_KNOWN = 0.2, 0.05, 0.5
-_MAD_OF_GAUSSIAN = 1.4826  # its standard deviation over the median distance from its median
 # P-values that training objects may not have more often with the gaps of new ones: a list ends below, but few are there.
 _SMALL = 0.1
 # Of the objects that were compared: a column with fewer different values is rounded, where the training's is not.
@@ -93,23 +92,28 @@ def values(judged: Judgement, known: Measurements, called: Sequence[str]) -> Ite
     for number in range(len(model.classes)):
         # The noise is that of the class's own objects: classes may be measured unequally well, and be as frequent as they like.
         before, after = old.objects[old.predicted == number], objects[predicted == number]
-        for column in range(before.n_points):
-            first, second = (part.values[part.observed[:, column], column] for part in (before, after))
-            if min(first.size, second.size) < FEWEST:
-                continue
-            noise = _noise(before, column)
-            # As wide as the training's with the noise of the new objects in place of its own.
-            own = max(_mad(first) ** 2 - noise, 0.0)
-            spread = np.sqrt(own + _noise(after, column)) or model.scales.scale[column]
-            shift = float(np.median(second) - np.median(first)) / spread
-            ratio = max(_mad(second), 1e-300) / spread
+        if min(len(before), len(after)) < FEWEST:
+            continue
+        was, now = ColumnStatistics.of(before), ColumnStatistics.of(after)
+        # As wide as the training's with the noise of the new objects in place of its own.
+        wide = np.sqrt(np.maximum(was.scatter**2 - was.noise, 0.0) + now.noise)
+        wide = np.where(wide == 0.0, model.scales.scale, wide)
+        shifts, ratios = (now.median - was.median) / wide, np.maximum(now.scatter, 1e-300) / wide
+        # A column that scatters less than its noise says, as one that spectra are normalised at, tells nothing of a scale.
+        told = was.scatter**2 > 0.25 * was.noise
+        suspicious = (np.abs(shifts) > _SHIFT) | (told & (np.abs(np.log(ratios)) > np.log(_SPREAD)))
+        enough = np.minimum(was.count, now.count) >= FEWEST
+        for column in np.flatnonzero(suspicious & enough).tolist():
+            first, second = (part.values[:, column] for part in (before, after))
+            first, second = first[~np.isnan(first)], second[~np.isnan(second)]
+            shift, ratio = float(shifts[column]), float(ratios[column])
             if abs(shift) > max(abs(worst_shift[0]), _SHIFT) and _are_shifted(first, second):
                 worst_shift = shift, column
-            # A column that scatters less than its noise says, as one that spectra are normalised at, tells nothing of a scale.
-            told = _mad(first) ** 2 > 0.25 * noise
             worse = abs(np.log(ratio)) > max(abs(np.log(worst_spread[0])), np.log(_SPREAD))
-            if told and worse and _scatter_otherwise(first, second, spread / _mad(first)):
-                worst_spread = ratio, column
+            if told[column] and worse:
+                wider = float(wide[column] / was.scatter[column])
+                if _scatter_otherwise(first, second, wider):
+                    worst_spread = ratio, column
     if worst_shift[0]:
         words = (
             f"the values of the new objects are shifted: {called[worst_shift[1]]} by {worst_shift[0]:+.2g} times the spread "
@@ -156,20 +160,19 @@ def _is_not_half(share: float, n: int, other: int) -> bool:
 
 def _rounding(known: Measurements, objects: Measurements, called: Sequence[str]) -> Iterator[Difference]:
     """Columns that hold hardly any different values, where the training's do."""
-    for column, name in enumerate(called):
-        shares = []
-        for part in (known, objects):
-            values = part.values[part.observed[:, column], column]
-            shares.append(len(np.unique(values)) / max(len(values), 1) if len(values) >= FEWEST else np.nan)
-        if shares[0] > _MANY_DIFFERENT and shares[1] < _FEW_DIFFERENT:
-            values = np.unique(objects.values[objects.observed[:, column], column])
-            words = (
-                f"the values of the new objects are rounded, the training's are not: {name} takes {len(values)} different "
-                f"values in {len(objects):,} objects. Give them as they were measured, or with error bars that hold the "
-                "rounding (0.29 of a step)."
-            )
-            yield Difference(ROUNDED, shares[0], shares[1], words, True)
-            return
+    shares = []
+    for part in (known, objects):
+        different, count = different_values(part)
+        shares.append(np.where(count < FEWEST, np.nan, different / np.maximum(count, 1)))
+    rounded = np.flatnonzero((shares[0] > _MANY_DIFFERENT) & (shares[1] < _FEW_DIFFERENT))
+    if rounded.size:
+        column = int(rounded[0])
+        words = (
+            f"the values of the new objects are rounded, the training's are not: {called[column]} takes {different[column]} "
+            f"different values in {len(objects):,} objects. Give them as they were measured, or with error bars that hold the "
+            "rounding (0.29 of a step)."
+        )
+        yield Difference(ROUNDED, float(shares[0][column]), float(shares[1][column]), words, True)
 
 
 def gaps(judged: Judgement, known: Measurements, called: Sequence[str]) -> Iterator[Difference]:
@@ -238,16 +241,3 @@ def bulk(pvalue: FloatArray, known_share: float, n_known: int) -> Iterator[Diffe
             else " A list is shorter than it could be."
         )
         yield Difference("p-values", expected, mean, words + more, stranger)
-
-
-def _noise(objects: Measurements, column: int) -> float:
-    """Typical variance of the noise of a column, by the mean of the middle half of its error bars.
-
-    A median would jump between the error bars of two instruments as soon as their shares pass one half.
-    """
-    sigma = objects.sigma[objects.observed[:, column], column]
-    return float(trim_mean(sigma, 0.25)) ** 2 if sigma.size else 0.0
-
-
-def _mad(values: FloatArray) -> float:
-    return _MAD_OF_GAUSSIAN * float(np.median(np.abs(values - np.median(values))))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,7 @@ SURE = 4.0
 """Standard errors beyond which a difference is none of chance."""
 # Logs of factors: fine enough for a parabola, wide enough for error bars that are variances or full widths.
 _LOG_FACTORS = np.linspace(-1.6, 1.6, 17)
+_MIDDLE = len(_LOG_FACTORS) // 2
 # Of the log of the factor: below, nothing would be said of it (`badac.comparison.checks`).
 _SUSPICIOUS = 0.1
 # Of known objects on either side, beyond which a new one is no more convincing than they are.
@@ -72,46 +74,84 @@ def error_bars(model: FittedModel, old: Measurements, new: Measurements) -> Chan
     """
     if not new.has_errors or not old.has_errors:
         return None
-    before, after = _under_factors(model, old), _under_factors(model, new)
+    before = _UnderFactors(lambda factor: _with_errors(model, old, factor))
+    after = _UnderFactors(lambda factor: _with_errors(model, new, factor))
     found = _error_factor(before, after)
-    if found.sure < SURE or abs(np.log(found.size)) < _SUSPICIOUS:
+    suspicious = found.sure >= SURE and abs(np.log(found.size)) >= _SUSPICIOUS
+    if not suspicious and not _most_are_beyond(before.slope(_MIDDLE), after.slope(_MIDDLE)):
         return found
     left_out = leave_out_some(model, len(old))
-    return (
-        _of_most(before, after) if left_out is None else _error_factor(left_out.each(_under_factors), after)
-    )
+    if left_out is None:
+        return _of_most(before.all(), after.all())
+    unlearned = left_out.each
+    return _error_factor(_UnderFactors(lambda factor: unlearned(partial(_with_errors, factor=factor))), after)
 
 
-def _under_factors(model: FittedModel, objects: Measurements) -> FloatArray:
-    """Log evidences (n, g) of objects with their error bars times each factor."""
-    return np.column_stack(
-        [_log_total(model, with_error_scale(objects, factor)) for factor in np.exp(_LOG_FACTORS)]
-    )
+def _with_errors(model: FittedModel, objects: Measurements, factor: float) -> FloatArray:
+    """Log evidence (n,) of objects with their error bars times a factor."""
+    return _log_total(model, with_error_scale(objects, factor))
 
 
-def _error_factor(before: FloatArray, after: FloatArray) -> Change:
-    """The factor by which new objects' log evidences (n, g) need larger error bars than known objects'.
+class _UnderFactors:
+    """Log evidences (n,) of objects with their error bars times each factor of `_LOG_FACTORS`, found as they are asked for.
+
+    Parameters
+    ----------
+    found : callable
+        From a factor to log evidences (n,).
+    """
+
+    def __init__(self, found: Callable[[float], FloatArray]) -> None:
+        self._found = found
+        self._kept: dict[int, FloatArray] = {}
+
+    def __getitem__(self, place: int) -> FloatArray:
+        if place not in self._kept:
+            self._kept[place] = self._found(float(np.exp(_LOG_FACTORS[place])))
+        return self._kept[place]
+
+    def slope(self, place: int) -> FloatArray:
+        """Slope (n,) by the log of the factor; not at the first and the last."""
+        return np.asarray((self[place + 1] - self[place - 1]) / (_LOG_FACTORS[2] - _LOG_FACTORS[0]))
+
+    def all(self) -> FloatArray:
+        """Return (n, g), of all factors."""
+        return np.column_stack([self[place] for place in range(len(_LOG_FACTORS))])
+
+
+def _error_factor(before: _UnderFactors, after: _UnderFactors) -> Change:
+    """The factor by which new objects' log evidences need larger error bars than known objects'.
 
     A robust estimate of scale beside a sample that is right (Huber 1964): the slope of an object's log evidence by the log of
     the factor, bounded by the tails that it has among known objects, so that anomalies count as one strange known object each,
     is on average as large as theirs. So whatever is not the error bars (few columns, a class of the wrong shape) cancels.
     """
-    own, new, middle = _slopes(before), _slopes(after), len(_LOG_FACTORS) // 2
-    own = own[:, middle - 1]
+    own = before.slope(_MIDDLE)
     bounds = np.quantile(own, [_TAIL, 1.0 - _TAIL])
-    excess = np.clip(new, *bounds).mean(axis=0) - np.clip(own, *bounds).mean()
-    wanted = np.flatnonzero(excess > 0.0)
-    if not len(wanted):
-        return Change(1.0, 0.0, lambda objects: objects)
+    usual, above = float(np.clip(own, *bounds).mean()), 0.0
     # From the largest on: objects of hopelessly small error bars are explained by the tails of a class, whatever the factor.
-    last, sizes = int(wanted[-1]), _LOG_FACTORS[1:-1]
-    log_factor = float(sizes[last])
-    if last + 1 < len(sizes):
-        step = excess[last] / (excess[last] - excess[last + 1])
-        log_factor += float(step * (sizes[last + 1] - sizes[last]))
+    for place in range(len(_LOG_FACTORS) - 2, 0, -1):
+        excess = float(np.clip(after.slope(place), *bounds).mean()) - usual
+        if excess > 0.0:
+            break
+        above = excess
+    else:
+        return Change(1.0, 0.0, lambda objects: objects)
+    log_factor = float(_LOG_FACTORS[place])
+    if place < len(_LOG_FACTORS) - 2:
+        log_factor += excess / (excess - above) * float(_LOG_FACTORS[1] - _LOG_FACTORS[0])
     factor = float(np.exp(log_factor))
     sure = _surer_than_known(before, after, int(np.argmin(np.abs(_LOG_FACTORS - log_factor))))
     return Change(factor, sure, lambda objects: with_error_scale(objects, factor))
+
+
+def _most_are_beyond(own: FloatArray, new: FloatArray) -> bool:
+    """Whether most new slopes (n,) lie in the tails of those of known objects: beside these, nothing is told by bounded ones.
+
+    So it is with one curve per member, each of whom is explained best by itself: all have the same slope.
+    """
+    low, high = np.quantile(own, [_TAIL, 1.0 - _TAIL])
+    return bool(np.mean((new < low) | (new > high)) > 0.5)
 
 
 def _of_most(before: FloatArray, after: FloatArray) -> Change:
@@ -129,17 +169,11 @@ def _of_most(before: FloatArray, after: FloatArray) -> Change:
     return Change(factor, sure, lambda objects: with_error_scale(objects, factor))
 
 
-def _slopes(curve: FloatArray) -> FloatArray:
-    """Slope (n, g - 2) of log evidences (n, g) by the log of the factor, at all factors but the first and the last."""
-    return np.asarray((curve[:, 2:] - curve[:, :-2]) / (_LOG_FACTORS[2] - _LOG_FACTORS[0]))
-
-
-def _surer_than_known(before: FloatArray, after: FloatArray, place: int) -> float:
-    """How many standard errors new objects gain more by a factor than known objects do, by their log evidences (n, g)."""
-    middle = len(_LOG_FACTORS) // 2
+def _surer_than_known(before: _UnderFactors, after: _UnderFactors, place: int) -> float:
+    """How many standard errors new objects gain more by a factor than known objects do."""
     # What known objects lose by the factor, and what they would gain if theirs were wrong by it.
-    gain, lost = after[:, place] - after[:, middle], before[:, place] - before[:, middle]
-    mended = before[:, middle] - before[:, 2 * middle - place]
+    gain, lost = after[place] - after[_MIDDLE], before[place] - before[_MIDDLE]
+    mended = before[_MIDDLE] - before[2 * _MIDDLE - place]
     bounds = np.quantile(np.concatenate([lost, mended]), [_TAIL, 1.0 - _TAIL])
     gain, lost = np.clip(gain, *bounds), np.clip(lost, *bounds)
     error = float(np.sqrt(gain.var() / len(gain) + lost.var() / len(lost)))
