@@ -27,6 +27,7 @@ from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ObjectsUnderClass, gaussian_objects
 from badac.latent.factor import Factor
+from badac.latent.gaussian_approximation import is_plain, with_noise_scale
 from badac.latent.likelihood import LatentLikelihood, project, weighted_residuals
 from badac.latent.mixture import logsumexp_rows
 
@@ -167,11 +168,15 @@ def curve_alone(
     level = np.full(objects.n_points, scales.level)
     jitter = np.full(objects.n_points, _JITTER * scales.variance)
     every = np.arange(objects.n_objects)
-    out = []
+    out, constant = [], np.zeros(1)
     for family in families:
-        start = np.sqrt(scales.variance) * typical_amplitude(family.powers)
-        start[0] = np.sqrt(start[0] ** 2 + scales.variance)
-        gaussian, constant = gaussian_objects(objects, Factor(level, family.columns * start, jitter), noise)
+        if is_plain(noise):
+            gaussian = with_noise_scale(objects, noise)
+        else:
+            start = np.sqrt(scales.variance) * typical_amplitude(family.powers)
+            start[0] = np.sqrt(start[0] ** 2 + scales.variance)
+            factor = Factor(level, family.columns * start, jitter)
+            gaussian, constant = gaussian_objects(objects, factor, noise)
         terms = []
         for amplitude in amplitudes:
             of_features = tuple(_around_level(amplitude, power) for power in family.powers)

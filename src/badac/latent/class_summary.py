@@ -145,6 +145,12 @@ class ObjectsUnderClass:
     rows: IntArray | None = None
     whole: ObjectsUnderClass | None = None
 
+    @property
+    def _some(self) -> IntArray:
+        """Rows of `whole`, where these are some of them."""
+        assert self.rows is not None
+        return self.rows
+
     @cached_property
     def objects(self) -> Measurements:
         """(n, m): the objects that are meant; a copy of some is made when it is asked for, which the hypotheses seldom do."""
@@ -158,14 +164,14 @@ class ObjectsUnderClass:
     @cached_property
     def log_constant(self) -> FloatArray:
         """(n,): the constants of `gaussian`."""
-        return self.gaussian[1] if self.whole is None else self.whole.gaussian[1].take(self.rows)
+        return self.gaussian[1] if self.whole is None else self.whole.gaussian[1].take(self._some)
 
     @cached_property
     def gaussian(self) -> tuple[Measurements, FloatArray]:
         """Objects with Gaussian errors that stand for these if they belong to the class, and log constants (n,)."""
         if self.whole is not None:
             found, constant = self.whole.gaussian
-            return self.objects if found is self.among else found[self.rows], constant.take(self.rows)
+            return self.objects if found is self.among else found[self._some], constant.take(self._some)
         return gaussian_objects(self.objects, self.summary.factor, self.summary.noise, self.summary.mixture)
 
     @cached_property
@@ -178,7 +184,7 @@ class ObjectsUnderClass:
     def points(self) -> GridPoints:
         """The objects around the mean of the class, as the kernels of the hypotheses take them; no copy of some is made."""
         if self.whole is not None:
-            return self.whole.points._replace(rows=self.rows)
+            return self.whole.points._replace(rows=self._some)
         objects, factor = self.gaussian[0], self.summary.factor
         every = np.arange(objects.n_objects)
         return GridPoints(objects.values, objects.sigma, factor.mean, factor.psi, every)
@@ -203,7 +209,7 @@ class ObjectsUnderClass:
         """Latent likelihoods of the objects under the class alone."""
         if self.whole is not None:
             known = self.whole.latent
-            return LatentLikelihood(*_taken(self.rows, known.precision, known.shift, known.offset))
+            return LatentLikelihood(*_taken(self._some, known.precision, known.shift, known.offset))
         factor = self.summary.factor
         if self.correlated or "weighed" in self.__dict__:
             latent = self.through(factor.factors, self.summary.products)
@@ -218,7 +224,7 @@ class ObjectsUnderClass:
         """The log of the sum of the matches (n,), which components (n, `NAMED` or fewer) match best, and how well."""
         if self.whole is not None:
             total, which, match = self.whole.responsible
-            return total.take(self.rows), which.take(self.rows, axis=0), match.take(self.rows, axis=0)
+            return total.take(self._some), which.take(self._some, axis=0), match.take(self._some, axis=0)
         return self.summary.responsible(self.latent, n_threads=self.n_threads)
 
     @cached_property
@@ -230,7 +236,7 @@ class ObjectsUnderClass:
     def log_evidence(self) -> FloatArray:
         """(n,): log P(object | class)."""
         if self.whole is not None:
-            return self.whole.log_evidence.take(self.rows)
+            return self.whole.log_evidence.take(self._some)
         return self.responsible[0] - 0.5 * self.latent.offset
 
     def take(self, rows: npt.NDArray[np.int64]) -> ObjectsUnderClass:
@@ -247,7 +253,7 @@ class ObjectsUnderClass:
         return part
 
 
-def _taken(rows: IntArray | None, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+def _taken(rows: IntArray, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     """Return rows of each array: `take` costs half of an index, of a narrow array an eighth."""
     return tuple(array.take(rows, axis=0) for array in arrays)
 
