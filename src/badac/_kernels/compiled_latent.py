@@ -353,7 +353,7 @@ def _points(points: GridPoints) -> dict[str, npt.NDArray[Any]]:
     return {name: _whole(array) for name, array in points._asdict().items()}
 
 
-def _one_after_another(layouts: tuple[Layout, ...]) -> dict[str, npt.NDArray[np.int32]]:
+def _one_after_another(layouts: tuple[Layout, ...]) -> dict[str, Any]:
     parts = zip(*layouts, strict=True)
     return {
         name: np.concatenate(part).astype(np.int32) for name, part in zip(Layout._fields, parts, strict=True)

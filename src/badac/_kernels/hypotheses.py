@@ -212,7 +212,7 @@ def curve_log_evidence(
         out[:, column] = -0.5 * left
         if components is not None:
             out[:, column] += latent_log_evidence(precision, pulled, components)
-    return row_log_sums(out) - np.log(out.shape[1])
+    return np.asarray(row_log_sums(out) - np.log(out.shape[1]))
 
 
 def mean_variance(weight: FloatArray) -> FloatArray:
