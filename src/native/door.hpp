@@ -64,17 +64,23 @@ inline int64_t objects_per_block(double cost, int64_t group = 8) {
     return std::clamp(int64_t(4e6 / std::max(cost, 1.0)) / group, int64_t(1), 256 / group) * group;
 }
 
-// Run work(first, last) on blocks of objects. `worker()` makes the work, once a thread: what it holds is that thread's own.
-template <class Worker>
-void over_objects(int64_t n, int64_t per_block, int n_threads, const Worker& worker) {
+// Run work(first, last) on blocks of objects. `worker()` makes the work, once a thread: what it holds is that thread's own. `before()` is
+// called first, without the GIL too.
+template <class Worker, class Before>
+void over_objects(int64_t n, int64_t per_block, int n_threads, const Worker& worker, const Before& before) {
     require_threads(n_threads);
     without_gil([&] {
+        before();
         Blocks blocks((n + per_block - 1) / per_block, interrupted);
         blocks.run(n_threads, [&](Blocks& queue) {
             auto work = worker();
             for (int64_t block; queue.next(block);) work(block * per_block, std::min(n, (block + 1) * per_block));
         });
     });
+}
+template <class Worker>
+void over_objects(int64_t n, int64_t per_block, int n_threads, const Worker& worker) {
+    over_objects(n, per_block, n_threads, worker, [] {});
 }
 
 // Run body(object, memory) on one object after the other, each of so many multiply-adds, with room for so many doubles a thread.

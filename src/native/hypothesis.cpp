@@ -8,6 +8,7 @@
 #include "aligned.hpp"
 #include "dispatch.hpp"
 #include "door.hpp"
+#include "grid_door.hpp"
 #include "hypothesis_kernel.hpp"
 
 namespace badac {
@@ -70,48 +71,50 @@ void bind_hypothesis(nb::module_& m) {
 
     m.def(
         "bumps",
-        [](Output out, const Matrix& weight, const Matrix& scaled, const Matrix& factors, const Matrix& precision, const Matrix& shift,
-           const Rows& which, const Matrix& component_precision, const Matrix& component_shift, const Places& first, const Places& length,
-           const Indices& begin, const Vector& height, double shrink, int n_threads, const std::string& level) {
+        [](Output out, const Matrix& values, const Matrix& sigma, const Vector& mean, const Vector& psi, const Indices& rows,
+           const Matrix& factors, const Matrix& precision, const Matrix& shift, const Rows& which, const Matrix& component_precision, const Matrix& component_shift, const Places& first, const Places& length,
+           const Indices& begin, const Vector& height, const Matrix& log_share, double shrink, int n_threads, const std::string& level) {
             BumpArrays in{};
-            in.n = int64_t(weight.shape(0)), in.m = small(weight.shape(1), "too many points");
+            in.points = grid_points(values, sigma, mean, psi, rows);
+            const int64_t n = in.points.n, all = int64_t(values.shape(0)), m = in.points.m;
             in.r = small(factors.shape(1), "too many dimensions"), in.asked = small(which.shape(1), "too many components");
             in.bumps = small(first.shape(0), "too many bumps");
             const int64_t k = int64_t(component_shift.shape(0));
             require(in.r >= 1 && in.r <= kMaxBumpRank && in.asked >= 1 && in.asked <= kMaxAsked, "too many dimensions or components");
             in.p = in.r * (in.r + 1) / 2;
-            require(int64_t(scaled.shape(0)) == in.n && int64_t(scaled.shape(1)) == in.m && int64_t(factors.shape(0)) == in.m,
-                    "scaled or factors do not fit weight");
-            require(int64_t(precision.shape(0)) == in.n && int64_t(precision.shape(1)) == in.p && int64_t(shift.shape(0)) == in.n &&
+            require(int64_t(factors.shape(0)) == m, "factors do not fit values");
+            require(int64_t(precision.shape(0)) == all && int64_t(precision.shape(1)) == in.p && int64_t(shift.shape(0)) == all &&
                         int64_t(shift.shape(1)) == in.r,
                     "precision or shift does not fit");
             require(int64_t(component_precision.shape(0)) == k && int64_t(component_precision.shape(1)) == in.p &&
-                        int64_t(component_shift.shape(1)) == in.r && int64_t(which.shape(0)) == in.n,
+                        int64_t(component_shift.shape(1)) == in.r && int64_t(which.shape(0)) == n,
                     "the components do not fit");
             for (size_t e = 0; e < which.size(); ++e) require(which.data()[e] >= 0 && which.data()[e] < k, "which is out of range");
             require(int64_t(length.shape(0)) == in.bumps && int64_t(begin.shape(0)) == in.bumps, "length or begin does not fit first");
             // Differences, which do not overflow as sums would.
             for (int b = 0; b < in.bumps; ++b)
-                require(first.data()[b] >= 0 && length.data()[b] >= 0 && first.data()[b] <= in.m && length.data()[b] <= in.m - first.data()[b] &&
+                require(first.data()[b] >= 0 && length.data()[b] >= 0 && first.data()[b] <= m && length.data()[b] <= m - first.data()[b] &&
                             begin.data()[b] >= 0 && begin.data()[b] <= int64_t(height.shape(0)) - length.data()[b],
                         "a bump is out of range");
-            require(out.size() == size_t(in.n) * size_t(in.asked) * size_t(shrink > 0.0 ? 1 : in.bumps), "out does not fit");
-            in.weight = weight.data(), in.scaled = scaled.data(), in.factors = factors.data();
+            require(out.size() == size_t(n) * (shrink > 0.0 ? 1 : size_t(in.asked) * size_t(in.bumps)), "out does not fit");
+            require(!(shrink > 0.0) || (shrink < 1.0 && int64_t(log_share.shape(0)) == n && int64_t(log_share.shape(1)) == in.asked),
+                    "log_share does not fit which, or shrink is not below 1");
+            in.factors = factors.data();
             in.precision = precision.data(), in.shift = shift.data(), in.which = which.data();
             in.component_precision = component_precision.data(), in.component_shift = component_shift.data();
             in.first = first.data(), in.length = length.data(), in.begin = begin.data(), in.height = height.data();
-            in.shrink = shrink, in.out = out.data();
+            in.shrink = shrink, in.log_share = log_share.data(), in.out = out.data();
             const HypothesisKernels& kernels = choose(kLevels, level);
-            const size_t vectors = size_t(2 + in.asked) * in.m + size_t(2 * in.asked) * in.bumps;
+            const size_t vectors = size_t(2 + in.asked) * size_t(m) + size_t(2 * in.asked) * in.bumps;
             const double cost = double(height.shape(0) + 1) * (in.r + in.asked + 1.0) + double(in.bumps) * in.asked * (in.p + 20.0);
-            over_objects(in.n, objects_per_block(cost), n_threads, [&] {
+            over_objects(n, objects_per_block(cost), n_threads, [&] {
                 return [&, scratch = AlignedVector<double>(vectors * kernels.lanes)](int64_t from, int64_t to) mutable {
                     kernels.bump(in, from, to, scratch.data());
                 };
             });
         },
-        written("out"), "weight"_a, "scaled"_a, "factors"_a, "precision"_a, "shift"_a, "which"_a, "component_precision"_a, "component_shift"_a,
-        "first"_a, "length"_a, "begin"_a, "height"_a, "shrink"_a, "n_threads"_a, "level"_a);
+        written("out"), "values"_a, "sigma"_a, "mean"_a, "psi"_a, "rows"_a, "factors"_a, "precision"_a, "shift"_a, "which"_a, "component_precision"_a, "component_shift"_a,
+        "first"_a, "length"_a, "begin"_a, "height"_a, "log_share"_a, "shrink"_a, "n_threads"_a, "level"_a);
 }
 
 }  // namespace badac

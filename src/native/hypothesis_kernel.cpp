@@ -3,103 +3,34 @@
 
 #include <math.h>
 
+#include "grid_lanes.hpp"
 #include "heed.hpp"
-#include "vmath.hpp"
+#include "integrate_out.hpp"
 
 namespace badac {
 namespace BADAC_LEVEL {
 namespace {
 
-constexpr double kLog2 = 0.69314718055994530942;
-constexpr int L = Simd<double>::lanes;
-
 BADAC_INLINE void lane_rows(int64_t start, int64_t last, int64_t* rows) {
     for (int lane = 0; lane < L; ++lane) rows[lane] = start + lane < last ? start + lane : last - 1;
 }
 
-BADAC_INLINE VecD gather(const double* array, int64_t width, const int64_t* rows, int64_t column) {
-    double lanes[L];
-    for (int lane = 0; lane < L; ++lane) lanes[lane] = array[rows[lane] * width + column];
-    return load<VecD>(lanes);
-}
-
 void without(const WithoutArrays& in, int64_t first, int64_t last, double* scratch) {
     const int size = in.size, rest = size - in.columns, rest_packed = rest * (rest + 1) / 2;
-    const VecD one = broadcast<VecD>(1.0), zero = broadcast<VecD>(0.0);
+    const VecD one = broadcast<VecD>(1.0);
     VecD M[kMaxDeviation * (kMaxDeviation + 1) / 2], x[kMaxDeviation], scale[kMaxDeviation];
     VecD* sums = reinterpret_cast<VecD*>(scratch);
     for (int64_t start = first; start < last; start += L) {
         int64_t rows[L];
         lane_rows(start, last, rows);
         for (int a = 0; a < size; ++a) {
-            scale[a] = a < in.columns ? gather(in.amplitude, in.columns, rows, a) : one;
-            x[a] = gather(in.shift, in.all, rows, in.chosen[a]) * scale[a];
+            scale[a] = a < in.columns ? in_lanes(in.amplitude, in.columns, rows, a) : one;
+            x[a] = in_lanes(in.shift, in.all, rows, in.chosen[a]) * scale[a];
         }
-        for (int e = 0; e < in.used_count; ++e) sums[e] = gather(in.sums, in.sums_width, rows, in.used[e]);
-        VecD* entry = M;
-        const int32_t *one_of_them = in.first, *other = in.second;
-        for (int a = 0; a < size; ++a)
-            for (int c = a; c < size; ++c, ++entry, ++one_of_them, ++other) {
-                VecD value = sums[*one_of_them];
-                if (*other >= 0) value = value + sums[*other];
-                // In units of their prior the deviation's dimensions have the prior N(0, I).
-                if (a < in.columns) value = value * scale[a] * scale[c];
-                if (a == c && a < in.columns) value = value + one;
-                *entry = value;
-            }
-        VecD offset = gather(in.offset, 1, rows, 0), exponent = zero, product = one;
-        VecD* row = M;
-        int a = 0;
-        // Two pivots and two rows at a time: half the loads and stores of one by one, and the same sums in the same order.
-        for (; a + 1 < in.columns; a += 2) {
-            VecD* next = row + (size - a);
-            const VecD minus = zero - one / row[0], f = row[1] * minus;
-            product = take_exponent<double>(VecD(product * row[0]), exponent);
-            offset = fma(VecD(x[a] * minus), x[a], offset);
-            x[a + 1] = fma(f, x[a], x[a + 1]);
-            for (int d = a + 1; d < size; ++d) next[d - a - 1] = fma(f, row[d - a], next[d - a - 1]);
-            const VecD next_minus = zero - one / next[0];
-            product = take_exponent<double>(VecD(product * next[0]), exponent);
-            offset = fma(VecD(x[a + 1] * next_minus), x[a + 1], offset);
-            VecD* below = next + (size - a - 1);
-            int c = a + 2;
-            for (; c + 1 < size; c += 2) {
-                VecD* other = below + (size - c);
-                const VecD f0 = row[c - a] * minus, f1 = next[c - a - 1] * next_minus;
-                const VecD g0 = row[c - a + 1] * minus, g1 = next[c - a] * next_minus;
-                x[c] = fma(f1, x[a + 1], fma(f0, x[a], x[c]));
-                x[c + 1] = fma(g1, x[a + 1], fma(g0, x[a], x[c + 1]));
-                below[0] = fma(f1, next[c - a - 1], fma(f0, row[c - a], below[0]));
-                const VecD *first_row = row - a, *second_row = next - a - 1;
-                VecD *above = below - c, *under = other - c - 1;
-                for (int d = c + 1; d < size; ++d) {
-                    const VecD one_entry = first_row[d], other_entry = second_row[d];
-                    above[d] = fma(f1, other_entry, fma(f0, one_entry, above[d]));
-                    under[d] = fma(g1, other_entry, fma(g0, one_entry, under[d]));
-                }
-                below = other + (size - c - 1);
-            }
-            if (c < size) {  // the last row has one entry
-                const VecD f0 = row[c - a] * minus, f1 = next[c - a - 1] * next_minus;
-                x[c] = fma(f1, x[a + 1], fma(f0, x[a], x[c]));
-                below[0] = fma(f1, next[c - a - 1], fma(f0, row[c - a], below[0]));
-            }
-            row = next + (size - a - 1);
-        }
-        if (a < in.columns) {
-            const VecD minus = zero - one / row[0];
-            product = take_exponent<double>(VecD(product * row[0]), exponent);
-            offset = fma(VecD(x[a] * minus), x[a], offset);
-            VecD* below = row + (size - a);
-            for (int c = a + 1; c < size; ++c) {
-                const VecD f = row[c - a] * minus;
-                x[c] = fma(f, x[a], x[c]);
-                for (int d = c; d < size; ++d) below[d - c] = fma(f, row[d - a], below[d - c]);
-                below += size - c;
-            }
-            row += size - a;
-        }
-        offset = offset + fma(exponent, broadcast<VecD>(kLog2), log_mantissa(product));
+        for (int e = 0; e < in.used_count; ++e) sums[e] = in_lanes(in.sums, in.sums_width, rows, in.used[e]);
+        put_together(sums, 1, in.first, in.second, scale, in.columns, size, M);
+        VecD offset = in_lanes(in.offset, 1, rows, 0);
+        const VecD* row = integrate_out(M, x, in.columns, size, offset);
         for (int lane = 0; lane < L && start + lane < last; ++lane) {
             const int64_t i = start + lane;
             in.out_offset[i] = offset[lane];
@@ -126,25 +57,30 @@ BADAC_INLINE void decompose(VecD* M, VecD* x, VecD* inverse, int r) {
     }
 }
 
-// The largest exponent first, then the sum: the mean over the bumps that can be told. Those that cannot have a negative square.
-BADAC_INLINE void average(const BumpArrays& in, const VecD* squared, int64_t start, int64_t last, int asked) {
+// Log of the mean of exp(shrink square / 2) over the bumps that can be told, times the root of 1 - shrink; 0 where none can. Squares of
+// those that cannot are negative. The largest exponent first, then the sum.
+BADAC_INLINE VecD average(const BumpArrays& in, const VecD* squared) {
     const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0), half = broadcast<VecD>(0.5 * in.shrink), told = broadcast<VecD>(-0.5);
     VecD best = zero, count = zero, sum = zero, more = zero;
     for (int b = 0; b < in.bumps; ++b) {
         count = count + select(greater(squared[b], told), one, zero);
         best = larger(squared[b], best);
     }
-    // Two sums: an exponential waits for nothing but itself.
+    // Four at once, two sums: an exponential waits for nothing but itself.
     int b = 0;
-    for (; b + 1 < in.bumps; b += 2) {
-        sum = sum + select(greater(squared[b], told), exp_negative(VecD(half * (squared[b] - best))), zero);
-        more = more + select(greater(squared[b + 1], told), exp_negative(VecD(half * (squared[b + 1] - best))), zero);
+    for (; b + 4 <= in.bumps; b += 4) {
+        VecD part[4];
+        BADAC_UNROLL for (int i = 0; i < 4; ++i) part[i] = half * (squared[b + i] - best);
+        exp_negative_of(part);
+        BADAC_UNROLL for (int i = 0; i < 4; ++i) part[i] = select(greater(squared[b + i], told), part[i], zero);
+        sum = sum + (part[0] + part[1]), more = more + (part[2] + part[3]);
     }
-    if (b < in.bumps) sum = sum + select(greater(squared[b], told), exp_negative(VecD(half * (squared[b] - best))), zero);
-    sum = sum + more;
-    for (int lane = 0; lane < L && start + lane < last; ++lane)
-        in.out[(start + lane) * in.asked + asked] =
-            count[lane] > 0.0 ? 0.5 * in.shrink * best[lane] + log(sum[lane] / count[lane]) : NAN;
+    for (; b < in.bumps; ++b) sum = sum + select(greater(squared[b], told), exp_negative(VecD(half * (squared[b] - best))), zero);
+    const VecD mean = larger(VecD(sum + more), broadcast<VecD>(1e-300)) / larger(count, one);
+    const VecD found = fma(half, best, log_positive(mean)) + broadcast<VecD>(0.5 * log1p(-in.shrink));
+    double lanes[L];
+    for (int lane = 0; lane < L; ++lane) lanes[lane] = count[lane] > 0.0 ? found[lane] : 0.0;
+    return load<VecD>(lanes);
 }
 
 static_assert(kMaxAsked == 2, "bump chooses between one and two");
@@ -155,22 +91,24 @@ template <int RANK, int ASKED>
 void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratch) {
     constexpr int kRank = RANK > 0 ? RANK : kMaxBumpRank;
     constexpr int kPacked = kRank * (kRank + 1) / 2;
-    const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2, m = in.m;
+    const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2, m = in.points.m;
     const VecD zero = broadcast<VecD>(0.0);
-    VecD M[ASKED][kPacked], x[kRank], inverse[ASKED][kRank], mean[kRank], product[kRank], solved[kRank];
+    VecD M[ASKED][kPacked], x[kRank], inverse[ASKED][kRank], mean[kRank], product[kRank], solved[kRank], averages[ASKED];
     VecD* weight = reinterpret_cast<VecD*>(scratch);
     VecD *scaled = weight + m, *pulled = scaled + m, *signals = pulled + ASKED * m, *precisions = signals + ASKED * in.bumps;
     Attention attention;
     for (int64_t start = first; start < last; start += L) {
-        int64_t rows[L];
-        lane_rows(start, last, rows);
-        attention.spent(4 * m);
-        for (int j = 0; j < m; ++j) weight[j] = gather(in.weight, m, rows, j), scaled[j] = gather(in.scaled, m, rows, j);
+        int64_t asked[L], rows[L];
+        LaneSums unused;
+        lane_rows(start, last, asked);
+        lane_rows(in.points, start, last, rows);
+        attention.spent(20 * m);
+        weigh_lanes<false>(in.points, rows, 1, weight, scaled, unused);
         for (int c = 0; c < ASKED; ++c) {
             int64_t own[L];
-            for (int lane = 0; lane < L; ++lane) own[lane] = in.which[rows[lane] * ASKED + c];
-            for (int e = 0; e < p; ++e) M[c][e] = gather(in.precision, p, rows, e) + gather(in.component_precision, p, own, e);
-            for (int a = 0; a < r; ++a) x[a] = gather(in.shift, r, rows, a) + gather(in.component_shift, r, own, a);
+            for (int lane = 0; lane < L; ++lane) own[lane] = in.which[asked[lane] * ASKED + c];
+            for (int e = 0; e < p; ++e) M[c][e] = in_lanes(in.precision, p, rows, e) + in_lanes(in.component_precision, p, own, e);
+            for (int a = 0; a < r; ++a) x[a] = in_lanes(in.shift, r, rows, a) + in_lanes(in.component_shift, r, own, a);
             attention.spent(int64_t(r) * p + int64_t(m) * (r + 1));
             decompose(M[c], x, inverse[c], r);
             const VecD* row = M[c] + p;
@@ -186,6 +124,7 @@ void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratc
             }
         }
         VecD most = zero;
+        for (int c = 0; c < ASKED; ++c) averages[c] = zero;
         for (int b = 0; b < in.bumps; ++b) {
             const double* height = in.height + in.begin[b];
             const int begin = in.first[b], length = in.length[b];
@@ -229,7 +168,17 @@ void bump_rank(const BumpArrays& in, int64_t first, int64_t last, double* scratc
                 for (int lane = 0; lane < L && start + lane < last; ++lane)
                     in.out[((start + lane) * ASKED + c) * in.bumps + b] = told[lane] ? signal[b][lane] / sqrt(safe[lane]) : NAN;
             }
-            if (in.shrink > 0.0) average(in, signal, start, last, c);
+            if (in.shrink > 0.0) averages[c] = average(in, signal);
+        }
+        if (in.shrink > 0.0) {
+            VecD shared[ASKED], top = broadcast<VecD>(-HUGE_VAL), sum = zero;
+            for (int c = 0; c < ASKED; ++c) {
+                shared[c] = averages[c] + in_lanes(in.log_share, ASKED, asked, c);
+                top = larger(shared[c], top);
+            }
+            for (int c = 0; c < ASKED; ++c) sum = sum + exp_negative(VecD(shared[c] - top));
+            const VecD found = top + log_positive(sum);
+            for (int lane = 0; lane < L && start + lane < last; ++lane) in.out[start + lane] = found[lane];
         }
     }
 }

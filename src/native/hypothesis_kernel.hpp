@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "grid_points.hpp"
+
 namespace badac {
 
 constexpr int kMaxDeviation = 96;  // dimensions in which a deviation and a class are seen together; on the stack
@@ -31,13 +33,11 @@ struct WithoutArrays {
 };
 
 struct BumpArrays {
-    int64_t n;
-    int m, r, p, asked, bumps;        // p = r (r + 1) / 2
-    const double* weight;             // (n, m)
-    const double* scaled;             // (n, m) weight times the distance from the class's mean
+    GridPoints points;                // `all` objects, of which some are asked
+    int r, p, asked, bumps;           // p = r (r + 1) / 2
     const double* factors;            // (m, r)
-    const double* precision;          // (n, p)
-    const double* shift;              // (n, r)
+    const double* precision;          // (all, p)
+    const double* shift;              // (all, r)
     const int64_t* which;             // (n, asked)
     const double* component_precision;  // (k, p)
     const double* component_shift;    // (k, r)
@@ -46,7 +46,8 @@ struct BumpArrays {
     const int64_t* begin;             // (bumps) where its heights are in `height`
     const double* height;
     double shrink;                    // k^2 / (1 + k^2); 0: the signal-to-noise ratios themselves
-    double* out;                      // (n, asked), or (n, asked, bumps)
+    const double* log_share;          // (n, asked) of the components; only where averages are asked
+    double* out;                      // (n), or (n, asked, bumps)
 };
 
 struct HypothesisKernels {

@@ -4,32 +4,12 @@
 #include <math.h>
 
 #include "heed.hpp"
+#include "latent_matches.hpp"
 #include "weighing.hpp"
 
 namespace badac {
 namespace BADAC_LEVEL {
 namespace {
-
-// The posterior precision M and shift x of L objects under component k.
-template <int RANK>
-BADAC_INLINE void meet(const LatentArrays& in, int64_t k, const VecD* A, const VecD* b, VecD* M, VecD* x) {
-    const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
-    const double *own = in.component_precision + k * p, *pull = in.component_shift + k * r;
-    BADAC_UNROLL for (int e = 0; e < p; ++e) M[e] = A[e] + broadcast<VecD>(own[e]);
-    BADAC_UNROLL for (int a = 0; a < r; ++a) x[a] = b[a] + broadcast<VecD>(pull[a]);
-}
-
-// Multiply-adds of one match; see latent.cpp.
-BADAC_INLINE int64_t cost_of_match(const LatentArrays& in) { return int64_t(in.r) * in.p / 3 + in.p + 20; }
-
-template <int RANK>
-BADAC_INLINE VecD match_of(const LatentArrays& in, int64_t k, const VecD* A, const VecD* b) {
-    constexpr int kRank = RANK > 0 ? RANK : kMaxRank;
-    VecD M[kRank * (kRank + 1) / 2], x[kRank], quadratic, log_det;
-    meet<RANK>(in, k, A, b, M, x);
-    eliminate<RANK>(M, x, in.r, quadratic, log_det);
-    return fma(broadcast<VecD>(0.5), VecD(quadratic - log_det), broadcast<VecD>(in.log_constant[k]));
-}
 
 // L objects from `start` on; lanes beyond `last` repeat the last object.
 template <int RANK>
@@ -39,20 +19,6 @@ BADAC_INLINE void bring(const LatentArrays& in, int64_t start, int64_t last, Vec
     for (int lane = 0; lane < L; ++lane) rows[lane] = start + lane < last ? start + lane : last - 1;
     gather(in.precision, r * (r + 1) / 2, rows, A);
     gather(in.shift, r, rows, b);
-}
-
-// Matches become shares of their sum; the log of the sum.
-BADAC_INLINE VecD normalise(double* match, int64_t count) {
-    VecD top = load<VecD>(match), total = broadcast<VecD>(0.0);
-    for (int64_t j = 1; j < count; ++j) top = larger(top, load<VecD>(match + j * L));
-    for (int64_t j = 0; j < count; ++j) {
-        const VecD share = exp_negative(VecD(load<VecD>(match + j * L) - top));
-        total = total + share;
-        store(match + j * L, share);
-    }
-    const VecD scale = broadcast<VecD>(1.0) / total;
-    for (int64_t j = 0; j < count; ++j) store(match + j * L, VecD(load<VecD>(match + j * L) * scale));
-    return top + log_positive(total);
 }
 
 template <int RANK>
@@ -77,11 +43,8 @@ struct Latent {
         VecD A[kPacked], b[kRank];
         for (int64_t start = first; start < last; start += L) {
             bring<RANK>(in, start, last, A, b);
-            for (int64_t k = 0; k < in.k; ++k) {
-                attention.spent(cost_of_match(in));
-                store(scratch + k * L, match_of<RANK>(in, k, A, b));
-            }
-            const VecD evidence = normalise(scratch, in.k);
+            all_matches<RANK>(in, A, b, attention, scratch);
+            const VecD evidence = log_sum(scratch, in.k);
             for (int lane = 0; lane < L && start + lane < last; ++lane) out[start + lane] = evidence[lane];
         }
     }
@@ -95,10 +58,9 @@ struct Latent {
             bring<RANK>(in, start, last, A, b);
             // The two largest and their places, the first of equal ones; a match that is no number makes the sum none.
             VecD top = lowest, second = lowest, top_at = nothing, second_at = nothing, total = zero, more = zero, poison = zero;
+            all_matches<RANK>(in, A, b, attention, scratch);
             for (int64_t k = 0; k < in.k; ++k) {
-                attention.spent(cost_of_match(in));
-                const VecD found = match_of<RANK>(in, k, A, b), at = broadcast<VecD>(double(k));
-                store(scratch + k * L, found);
+                const VecD found = load<VecD>(scratch + k * L), at = broadcast<VecD>(double(k));
                 poison = select(greater(VecD(found * found), nothing), poison, found);
                 const auto first_of_all = greater(found, top);
                 const auto at_least_second = greater(found, second);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "counts.hpp"
+#include "curves.hpp"
 #include "dispatch.hpp"
 #include "factor.hpp"
 #include "hypothesis.hpp"
@@ -59,9 +60,10 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 18;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 19;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_factor(m);
     bind_hypothesis(m);
+    bind_curves(m);
     bind_improve(m);
     bind_latent(m);
     bind_mixture(m);

@@ -21,7 +21,9 @@ void bind_rows(nb::module_& m) {
             const RowsKernels& kernels = choose(kLevels, level);
             const int64_t n = int64_t(terms.shape(0)), k = int64_t(terms.shape(1));
             require(out.size() == size_t(n), "out does not fit terms");
-            over_each_object(n, 20.0 * double(k), n_threads, 0, [&](int64_t i, double*) { out.data()[i] = kernels.log_sum(terms.data() + i * k, k); });
+            over_objects(n, objects_per_block(20.0 * double(k)), n_threads, [&] {
+                return [&](int64_t first, int64_t last) { kernels.log_sums(terms.data(), k, first, last, out.data()); };
+            });
         },
         written("out"), "terms"_a, "n_threads"_a, "level"_a);
     m.def(

@@ -8,7 +8,8 @@ namespace badac {
 
 struct RowsKernels {
     int group;  // `work` of a row of k terms is k rounded up to a multiple of this
-    double (*log_sum)(const double* terms, int64_t k);
+    // Of rows first <= i < last of terms (n, k); out (n).
+    void (*log_sums)(const double* terms, int64_t k, int64_t first, int64_t last, double* out);
     // Loss of one object with outputs (o, k) and weights (o): the slope (k) by class and (o) by output are written.
     double (*loss)(const double* outputs, const double* weights, const double* bias, int64_t label, int64_t o, int64_t k, double* work,
                    double* slope, double* by_output);

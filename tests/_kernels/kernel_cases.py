@@ -17,7 +17,7 @@ import numpy as np
 from badac._kernels import Backend
 from badac._kernels.arguments import Pairs
 from badac._kernels.counts import CountedPoints, LaplaceSteps, Quadrature
-from badac._kernels.hypotheses import Filtering, Layout
+from badac._kernels.hypotheses import Features, Filtering, GridPoints, Layout, Sizes
 from badac._kernels.latent import GROUP, Components, Gaussians, Near, latent_step, pack, unpack
 from badac._kernels.low_rank import Columns, LowRankPoints
 from badac._kernels.points import Curves, GroupedPoints
@@ -232,20 +232,28 @@ def _without(n: int, all_of_them: int, columns: int, rest: int) -> Arguments:
     }
 
 
+def _on_a_grid(n: int, m: int, rng: np.random.Generator) -> GridPoints:
+    """Some of many objects, in any order, around a mean; half of the first one is missing, in both ways of saying so."""
+    values, sigma = rng.standard_normal((n + 3, m)), rng.uniform(0.4, 1.2, (n + 3, m))
+    rows = rng.permutation(n + 3)[:n]
+    values[rows[0], m // 2 :] = np.nan
+    sigma[rows[0], m // 2 :: 2] = np.inf
+    sigma[rows[0], m // 2 :] = np.inf
+    return GridPoints(values, sigma, rng.standard_normal(m), rng.uniform(0.0, 0.2, m), rows)
+
+
 def _bumps(n: int, m: int, r: int, asked: int) -> Arguments:
     """Bumps of three points, one that is the class's own factor, and an empty one; half of the first object is missing."""
     rng = np.random.default_rng([n, m, r])
-    factors, weight = rng.standard_normal((m, r)), rng.uniform(0.5, 3.0, (n, m))
-    weight[0, m // 2 :] = 0.0
-    scaled = weight * rng.standard_normal((n, m))
+    points, factors = _on_a_grid(n, m, rng), rng.standard_normal((m, r))
     shapes = np.zeros((m, m + 2))
     for place in range(m):
         near = slice(max(0, place - 1), place + 2)
         shapes[near, place] = rng.uniform(0.2, 1.0, shapes[near, place].size)
     shapes[:, m] = factors[:, 0]
+    weight, scaled, _ = points._replace(rows=np.arange(n + 3)).weighed()
     through = Filtering(
-        weight,
-        scaled,
+        points,
         factors,
         weight @ pack(factors[:, :, None] * factors[:, None, :]),
         scaled @ factors,
@@ -256,8 +264,35 @@ def _bumps(n: int, m: int, r: int, asked: int) -> Arguments:
     return {"through": through, "shapes": shapes}
 
 
-def _bump_average(*size: int) -> Arguments:
-    return {**_bumps(*size), "shrink": 0.9}
+def _bump_average(n: int, m: int, r: int, asked: int) -> Arguments:
+    share = np.log(np.random.default_rng(n).dirichlet(np.ones(asked), n))
+    given = _bumps(n, m, r, asked)
+    return {"through": given["through"], "log_share": share, "shapes": given["shapes"], "shrink": 0.9}
+
+
+def _curves(n: int, m: int, q: int, r: int, k: int) -> Arguments:
+    """Curves of q features, and of half of them, beside a class of r factors and k components; of no class if r is 0."""
+    rng = np.random.default_rng([n, m, q, r])
+    columns = rng.standard_normal((m, q + r)) / np.sqrt(m)
+    rows, others = np.triu_indices(q + r)
+    # Every third product comes in two parts.
+    whole = columns[:, rows] * columns[:, others]
+    split = np.arange(0, rows.size, 3)
+    products = np.hstack([whole, 0.3 * whole[:, split]])
+    products[:, split] *= 0.7
+    second = np.full(rows.size, -1)
+    second[split] = rows.size + np.arange(split.size)
+    layout = Layout(np.arange(q + r), np.arange(rows.size), second)
+    few = np.r_[np.arange(-(-q // 2)), np.arange(q, q + r)]
+    sizes = rng.uniform(0.0, 2.0, q)
+    return {
+        "points": _on_a_grid(n, m, rng),
+        "features": Features(columns, products, (layout, layout.of(few))),
+        "sizes": Sizes((sizes, sizes[: few.size - r]), base=0.3, share=0.5),
+        "components": None
+        if not r
+        else Components(_packed(rng, k, r), rng.standard_normal((k, r)), rng.standard_normal(k)),
+    }
 
 
 def _wide(n: int, m: int, r: int) -> WidePoints:
@@ -695,6 +730,14 @@ TABLE: dict[str, Row] = {
         [(1, 1, 1, 0), (7, 5, 3, 2), (9, 14, 4, 6), (5, 30, 23, 0), (3, 99, 90, 9)],
         (3000, 30, 23, 6),
         (60_000, 1, 95, 1),
+        1e-8,
+        1e-8,
+    ),
+    "curve_log_evidence": Row(
+        _curves,
+        [(1, 1, 1, 0, 1), (7, 9, 3, 2, 3), (37, 20, 23, 5, 7), (17, 12, 4, 7, 4), (3, 30, 30, 14, 2)],
+        (700, 40, 12, 5, 8),
+        (30_000, 100, 60, 12, 40),
         1e-8,
         1e-8,
     ),

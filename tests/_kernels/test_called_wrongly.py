@@ -39,11 +39,40 @@ def pairs(name: str, n: int = 3, k: int = 4, m: int = 2, **changed: Any) -> None
     getattr(core, name)(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+GRID: dict[str, Any] = {
+    "values": np.ones((1, 3)),
+    "sigma": np.ones((1, 3)),
+    "mean": np.ones(3),
+    "psi": np.ones(3),
+    "rows": np.zeros(1, np.int64),
+}
+
+
+def curve_log_evidence(**changed: Any) -> None:
+    given: dict[str, Any] = {
+        "out": np.empty(1),
+        **GRID,
+        "products": np.ones((3, 3)),
+        "columns": np.ones((3, 2)),
+        "integrated": np.ones(1, np.int32),
+        "sizes": np.full(1, 2, np.int32),
+        "chosen": np.arange(2, dtype=np.int32),
+        "first": np.arange(3, dtype=np.int32),
+        "second": np.full(3, -1, np.int32),
+        "size_of": np.ones(1),
+        "base": 0.0,
+        "share": 1.0,
+        "component_precision": np.ones((1, 1)),
+        "component_shift": np.ones((1, 1)),
+        "log_constant": np.zeros(1),
+    }
+    core.curve_log_evidence(**{**given, "n_threads": 1, "level": "", **changed})
+
+
 def bumps(**changed: Any) -> None:
     given: dict[str, Any] = {
         "out": np.empty((1, 1, 1)),
-        "weight": np.ones((1, 3)),
-        "scaled": np.ones((1, 3)),
+        **GRID,
         "factors": np.ones((3, 1)),
         "precision": np.ones((1, 1)),
         "shift": np.ones((1, 1)),
@@ -54,6 +83,7 @@ def bumps(**changed: Any) -> None:
         "length": np.full(1, 3, np.int32),
         "begin": np.zeros(1, np.int64),
         "height": np.ones(3),
+        "log_share": np.zeros((1, 1)),
         "shrink": 0.0,
     }
     core.bumps(**{**given, "n_threads": 1, "level": "", **changed})
@@ -364,6 +394,7 @@ CALLS: dict[str, Call] = {
         for n in ("low_rank_offset", "low_rank_filtered", "low_rank_gain")
     },
     "latent_without": without,
+    "curve_log_evidence": curve_log_evidence,
     "bumps": bumps,
     **{n: lambda n=n, **c: widths(n, **c) for n in ("widths_posterior", "widths_log_likelihood")},
     "pointwise_logsumexp": pointwise,
@@ -450,11 +481,52 @@ def test_a_curve_that_is_not_there_cannot_be_left_out(kernel: str, skip: int, n:
         {"length": np.array([-1], np.int32)},
         {"which": np.array([[1]])},
         {"which": np.array([[-1]])},
+        {"rows": np.array([1])},
+        {"rows": np.array([-1])},
     ],
 )
 def test_bumps_out_of_range(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="out of range"):
         bumps(**changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"rows": np.array([1])},
+        {"rows": np.array([-1])},
+        {"first": np.array([0, 1, 3], np.int32)},
+        {"second": np.array([-1, -2, -1], np.int32)},
+        {"chosen": np.array([0, 2], np.int32)},
+        {"chosen": np.arange(3, dtype=np.int32)},
+        {"integrated": np.full(1, 3, np.int32)},
+        {"integrated": np.full(1, -1, np.int32)},
+        {"integrated": np.full(1, 2, np.int32)},
+        {"sizes": np.full(1, 97, np.int32)},
+        {"sizes": np.full(2, 2, np.int32)},
+        {"size_of": np.ones(2)},
+        {"products": np.ones((2, 3))},
+        {"component_shift": np.ones((2, 1))},
+        {"component_precision": np.ones((1, 2))},
+        {"log_constant": np.zeros(2)},
+        {"mean": np.ones(2)},
+        {"sigma": np.ones((1, 2))},
+        {
+            name: np.empty(0, np.float64 if name == "size_of" else np.int32)
+            for name in ("integrated", "sizes", "chosen", "first", "second", "size_of")
+        },
+    ],
+)
+def test_curves_that_do_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="fit|out of range|of which some are integrated"):
+        curve_log_evidence(**changed)
+
+
+def test_averages_of_bumps_need_shares() -> None:
+    bumps(out=np.empty(1), shrink=0.5)
+    for changed in ({"log_share": np.empty((0, 0))}, {"shrink": 1.0}, {"shrink": np.inf}):
+        with pytest.raises(ValueError, match="log_share does not fit"):
+            bumps(**{"out": np.empty(1), "shrink": 0.5, **changed})
 
 
 @pytest.mark.parametrize(
@@ -567,8 +639,10 @@ def test_lengths_beyond_an_int() -> None:
     for r in (2**32 + 1, 2**32, 70_000):
         with pytest.raises(ValueError):
             bumps(
-                weight=np.empty((1, 0)),
-                scaled=np.empty((1, 0)),
+                values=np.empty((1, 0)),
+                sigma=np.empty((1, 0)),
+                mean=np.empty(0),
+                psi=np.empty(0),
                 factors=np.empty((0, r)),
                 length=np.zeros(1, np.int32),
             )
@@ -714,8 +788,10 @@ FEW_AND_LARGE: dict[str, Call] = {
     ),
     "bumps": lambda: bumps(
         out=np.empty((1, 1, 4000)),
-        weight=np.ones((1, 100_000)),
-        scaled=np.ones((1, 100_000)),
+        values=np.ones((1, 100_000)),
+        sigma=np.ones((1, 100_000)),
+        mean=np.ones(100_000),
+        psi=np.ones(100_000),
         factors=np.ones((100_000, 1)),
         first=np.zeros(4000, np.int32),
         length=np.full(4000, 100_000, np.int32),

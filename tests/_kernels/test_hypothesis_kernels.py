@@ -19,8 +19,9 @@ def test_what_an_object_cannot_show() -> None:
 
 def test_an_object_without_points_shows_no_bump() -> None:
     through = hypotheses.Filtering(
-        weight=np.zeros((1, 3)),
-        scaled=np.zeros((1, 3)),
+        points=hypotheses.GridPoints(
+            np.full((1, 3), np.nan), np.full((1, 3), np.inf), np.zeros(3), np.zeros(3), np.zeros(1, np.int64)
+        ),
         factors=np.ones((3, 1)),
         precision=np.zeros((1, 1)),
         shift=np.zeros((1, 1)),
@@ -28,7 +29,8 @@ def test_an_object_without_points_shows_no_bump() -> None:
         component_precision=np.ones((1, 1)),
         component_shift=np.zeros((1, 1)),
     )
-    assert np.isnan(_kernels.bump_average(through, np.eye(3), 0.9)).all()
+    assert np.isnan(_kernels.bump_ratios(through, np.eye(3))).all()
+    assert _kernels.bump_average(through, np.zeros((1, 1)), np.eye(3), 0.9) == 0.0
 
 
 def test_a_strong_bump_does_not_overflow() -> None:

@@ -17,10 +17,9 @@ from badac.threads import over_blocks
 KERNELS = {
     "bump_average": matched_filter,
     "bump_ratios": matched_filter,
-    "latent_without": curves_on_a_grid,
+    "curve_log_evidence": curves_on_a_grid,
     "latent_responsible": class_summary,
-    "latent_log_evidence": class_summary,
-    "weigh_points": likelihood,
+    "factor_project": likelihood,
 }
 
 
@@ -74,7 +73,7 @@ def test_n_jobs_reaches_the_anomaly(
     asked = recorded_threads(monkeypatch)
     monkeypatch.setattr(model, "n_jobs", 3)
     model.rank(data.test[:100])
-    assert asked["bump_average"] == asked["latent_without"] == {3}
+    assert asked["bump_average"] == asked["curve_log_evidence"] == {3}
     model.explain(data.test[:20])
     assert asked["bump_ratios"] == {3}
 

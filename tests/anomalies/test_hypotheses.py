@@ -11,6 +11,8 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from badac import Measurements
+from badac._kernels import curve_log_evidence, latent_without
+from badac._kernels.hypotheses import GridPoints, Sizes, mean_variance
 from badac._kernels.latent import products
 from badac.anomalies import (
     Bump,
@@ -28,7 +30,7 @@ from badac.anomalies.curves_on_a_grid import OnGridCurves
 from badac.anomalies.sequence import SmoothCurves, bumps, cosines, spectrum
 from badac.latent.class_summary import ObjectsUnderClass
 from badac.latent.factor import Factor
-from badac.latent.likelihood import project, weighted_residuals
+from badac.latent.likelihood import LatentLikelihood, project, weighted_residuals
 from badac.latent.mixture import Mixture
 from badac.noise import Gaussian
 
@@ -146,15 +148,29 @@ def test_integrating_some_dimensions_first_changes_nothing(world: World, rng: np
     weighed = weighted_residuals(world.objects, factor.mean, factor.psi)
     whole = project(world.objects, factor.mean, family.columns, factor.psi)
     amplitudes = amplitude, amplitude[:, :3]
-    for reduced, packed in (
-        (family.reduce(weighed), False),
-        ((whole.precision, whole.shift, whole.offset), True),
-    ):
-        for left, size in zip(family.without(reduced, amplitudes, packed=packed), amplitudes, strict=True):
+    weight, scaled, offset = weighed
+    reduced = weight @ family.products, scaled @ family.columns, offset
+    by_layout = [
+        LatentLikelihood(*latent_without(*reduced, size, layout))
+        for size, layout in zip(amplitudes, family.layouts, strict=True)
+    ]
+    for found_by in (by_layout, family.without(whole, amplitudes)):
+        for left, size in zip(found_by, amplitudes, strict=True):
             for row, found in enumerate(left.gaussian_log_evidence()):
                 wide = columns[:, : size.shape[1]] * size[row]
                 cov = wide @ wide.T + factor.factors @ factor.factors.T + np.diag(factor.psi)
                 assert found == pytest.approx(dense(world, row, factor.mean, cov), rel=1e-9)
+    # From the points in one pass, with one unit for all features.
+    unit, one = np.sqrt(0.2 + 0.5 * mean_variance(weight)), Mixture.standard(factor.rank).components()
+    points = GridPoints(world.objects.values, world.objects.sigma, factor.mean, factor.psi, np.arange(6))
+    sizes = Sizes((amplitude[0], amplitude[0, :3]), base=0.2, share=0.5)
+    for row, found in enumerate(curve_log_evidence(points, family.features, sizes, one)):
+        densities = []
+        for size in sizes.of_features:
+            wide = columns[:, : size.size] * (size * unit[row])
+            cov = wide @ wide.T + factor.factors @ factor.factors.T + np.diag(factor.psi)
+            densities.append(dense(world, row, factor.mean, cov))
+        assert found == pytest.approx(logsumexp(densities) - np.log(2.0), rel=1e-9)
 
 
 def test_the_products_of_cosines_are_sums_of_few_columns(rng: np.random.Generator) -> None:

@@ -108,4 +108,4 @@ def test_curves_are_integrated_out_once_for_all_components(model: BADACClassifie
         under = ObjectsUnderClass(new, one.summary)
         _, curves, components = one._class_alone
         assert 0 < curves == one.summary.factor.rank - components.shift.shape[1]
-        np.testing.assert_allclose(one._integrated(under.latent, 1), under.log_evidence, rtol=1e-9)
+        np.testing.assert_allclose(one._integrated(under), under.log_evidence, rtol=1e-9)

@@ -46,6 +46,7 @@ __all__ = [
     "bump_ratios",
     "bump_rows",
     "cosine_rows",
+    "curve_log_evidence",
     "curve_rows",
     "curves_log_sums",
     "factor_project",
@@ -164,6 +165,7 @@ pointwise_logsumexp = _dispatched(_pointwise.pointwise_logsumexp)
 curves_log_sums = _dispatched(_single.curves_log_sums)
 points_log_sums = _dispatched(_single.points_log_sums)
 latent_without = _dispatched(_hypotheses.latent_without)
+curve_log_evidence = _dispatched(_hypotheses.curve_log_evidence)
 bump_ratios = _dispatched(_hypotheses.bump_ratios)
 bump_average = _dispatched(_hypotheses.bump_average)
 widths_log_likelihood = _dispatched(_widths.widths_log_likelihood)

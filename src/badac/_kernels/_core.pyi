@@ -368,8 +368,11 @@ def latent_without(
 ) -> None: ...
 def bumps(
     out: FloatArray,
-    weight: FloatArray,
-    scaled: FloatArray,
+    values: FloatArray,
+    sigma: FloatArray,
+    mean: FloatArray,
+    psi: FloatArray,
+    rows: IntArray,
     factors: FloatArray,
     precision: FloatArray,
     shift: FloatArray,
@@ -381,7 +384,34 @@ def bumps(
     length: Any,
     begin: IntArray,
     height: FloatArray,
+    log_share: FloatArray,
     shrink: float,
+    n_threads: int,
+    level: str,
+) -> None: ...
+
+curves_max_size: int
+
+def curve_log_evidence(
+    out: FloatArray,
+    values: FloatArray,
+    sigma: FloatArray,
+    mean: FloatArray,
+    psi: FloatArray,
+    rows: IntArray,
+    products: FloatArray,
+    columns: FloatArray,
+    integrated: Any,
+    sizes: Any,
+    chosen: Any,
+    first: Any,
+    second: Any,
+    size_of: FloatArray,
+    base: float,
+    share: float,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    log_constant: FloatArray,
     n_threads: int,
     level: str,
 ) -> None: ...

@@ -36,7 +36,7 @@ from badac._kernels import (
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
 from badac._kernels.counts import CountedPoints, LaplaceSteps, Quadrature
 from badac._kernels.factor import Likelihoods, PosteriorSums
-from badac._kernels.hypotheses import Filtering, Layout
+from badac._kernels.hypotheses import Features, Filtering, GridPoints, Layout, Sizes
 from badac._kernels.latent import Components, Gaussians, Near, Sums
 from badac._kernels.low_rank import Columns, LowRankPoints
 from badac._kernels.points import Curves, GroupedPoints
@@ -257,13 +257,31 @@ class Without(Protocol):
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
 
 
+class CurveLogEvidence(Protocol):
+    def __call__(
+        self,
+        points: GridPoints,
+        features: Features,
+        sizes: Sizes,
+        components: Components | None,
+        *,
+        n_threads: int = 1,
+    ) -> FloatArray: ...
+
+
 class BumpRatios(Protocol):
     def __call__(self, through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray: ...
 
 
 class BumpAverage(Protocol):
     def __call__(
-        self, through: Filtering, shapes: FloatArray, shrink: float, *, n_threads: int = 1
+        self,
+        through: Filtering,
+        log_share: FloatArray,
+        shapes: FloatArray,
+        shrink: float,
+        *,
+        n_threads: int = 1,
     ) -> FloatArray: ...
 
 
@@ -384,6 +402,7 @@ class Backend:
     curves_log_sums: CurvesLogSums = single.curves_log_sums
     points_log_sums: PointsLogSums = single.points_log_sums
     latent_without: Without = hypotheses.latent_without
+    curve_log_evidence: CurveLogEvidence = hypotheses.curve_log_evidence
     bump_ratios: BumpRatios = hypotheses.bump_ratios
     bump_average: BumpAverage = hypotheses.bump_average
     widths_log_likelihood: WidthsLikelihood = widths.widths_log_likelihood

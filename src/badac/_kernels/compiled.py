@@ -89,6 +89,7 @@ COMPILED = Backend(
     curves_log_sums=single.curves_log_sums,
     points_log_sums=single.points_log_sums,
     latent_without=latent.latent_without,
+    curve_log_evidence=latent.curve_log_evidence,
     bump_ratios=latent.bump_ratios,
     bump_average=latent.bump_average,
     widths_log_likelihood=latent.widths_log_likelihood,

@@ -11,7 +11,7 @@ not zero.
 from __future__ import annotations
 
 import os
-from typing import TypedDict
+from typing import Any, TypedDict
 from weakref import ref
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 from badac._kernels.backends import NUMPY
-from badac._kernels.hypotheses import Filtering, Layout
+from badac._kernels.hypotheses import Features, Filtering, GridPoints, Layout, Sizes
 from badac._kernels.latent import (
     FLOOR,
     LARGEST_CHANGE,
@@ -34,7 +34,7 @@ from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.widths import WidePoints
 
-_ABI = 18  # of `_core`, counted up when a signature there changes
+_ABI = 19  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(
@@ -319,19 +319,62 @@ def latent_without(
     return out
 
 
+def curve_log_evidence(
+    points: GridPoints, features: Features, sizes: Sizes, components: Components | None, *, n_threads: int = 1
+) -> FloatArray:
+    rank = 0 if components is None else components.shift.shape[1]
+    sizes_of = [layout.chosen.size for layout in features.layouts]
+    integrated = [size.size for size in sizes.of_features]
+    fits = max(sizes_of) <= _core.curves_max_size and rank <= _core.latent_max_rank
+    if not fits or (components is not None and not rank):
+        return NUMPY.curve_log_evidence(points, features, sizes, components)
+    out = np.empty(len(points.rows))
+    own = Components(np.empty((0, 0)), np.empty((0, 0)), np.empty(0)) if components is None else components
+    _core.curve_log_evidence(
+        out,
+        **_points(points),
+        products=_whole(features.products),
+        columns=_whole(features.columns),
+        integrated=np.array(integrated, dtype=np.int32),
+        sizes=np.array(sizes_of, dtype=np.int32),
+        **_one_after_another(features.layouts),
+        size_of=np.concatenate(sizes.of_features),
+        base=sizes.base,
+        share=sizes.share,
+        component_precision=_whole(own.precision),
+        component_shift=_whole(own.shift),
+        log_constant=_whole(own.log_constant),
+        **how(n_threads),
+    )
+    return out
+
+
+def _points(points: GridPoints) -> dict[str, npt.NDArray[Any]]:
+    return {name: _whole(array) for name, array in points._asdict().items()}
+
+
+def _one_after_another(layouts: tuple[Layout, ...]) -> dict[str, Any]:
+    parts = zip(*layouts, strict=True)
+    return {
+        name: np.concatenate(part).astype(np.int32) for name, part in zip(Layout._fields, parts, strict=True)
+    }
+
+
 def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray:
     if not _can_filter(through):
         return NUMPY.bump_ratios(through, shapes)
     out = np.empty((*through.which.shape, shapes.shape[1]))
-    _bumps(out, through, shapes, 0.0, n_threads)
+    _bumps(out, through, np.empty((0, 0)), shapes, 0.0, n_threads)
     return out
 
 
-def bump_average(through: Filtering, shapes: FloatArray, shrink: float, *, n_threads: int = 1) -> FloatArray:
-    if not _can_filter(through) or shrink <= 0.0:
-        return NUMPY.bump_average(through, shapes, shrink)
-    out = np.empty(through.which.shape)
-    _bumps(out, through, shapes, shrink, n_threads)
+def bump_average(
+    through: Filtering, log_share: FloatArray, shapes: FloatArray, shrink: float, *, n_threads: int = 1
+) -> FloatArray:
+    if not _can_filter(through) or not 0.0 < shrink < 1.0:
+        return NUMPY.bump_average(through, log_share, shapes, shrink)
+    out = np.empty(len(through.which))
+    _bumps(out, through, log_share, shapes, shrink, n_threads)
     return out
 
 
@@ -340,15 +383,24 @@ def _can_filter(through: Filtering) -> bool:
     return bool(1 <= rank <= _core.bump_max_rank and 1 <= asked <= _core.bump_max_asked)
 
 
-def _bumps(out: FloatArray, through: Filtering, shapes: FloatArray, shrink: float, n_threads: int) -> None:
+def _bumps(
+    out: FloatArray,
+    through: Filtering,
+    log_share: FloatArray,
+    shapes: FloatArray,
+    shrink: float,
+    n_threads: int,
+) -> None:
     first, length, begin, height = _kept_stretches(shapes)
     _core.bumps(
         out,
-        **{name: _whole(array) for name, array in through._asdict().items()},
+        **_points(through.points),
+        **{name: _whole(array) for name, array in zip(Filtering._fields[1:], through[1:], strict=True)},
         first=first,
         length=length,
         begin=begin,
         height=height,
+        log_share=_whole(log_share),
         shrink=shrink,
         **how(n_threads),
     )

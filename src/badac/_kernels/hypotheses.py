@@ -7,8 +7,9 @@ components of the class,
 
     ratio = g'R (d - c) / sqrt(g'R g) ,     R = (W T W' + S)^-1 ,
 
-and `bump_average` the log of the mean of ``exp(shrink ratio^2 / 2)`` over the bumps that the object can show. The functions
-here are the clear NumPy definitions; they run on one thread, whatever `n_threads` says.
+and `bump_average` the Bayes factor of any of the bumps that the object can show, averaged over them and the components.
+`curve_log_evidence` goes from the points of objects to their evidence with a random curve in one pass. The functions here are
+the clear NumPy definitions; they run on one thread, whatever `n_threads` says.
 """
 
 from __future__ import annotations
@@ -18,10 +19,67 @@ from typing import NamedTuple
 import numpy as np
 
 from badac._kernels.arguments import FloatArray, IntArray, checked_threads
-from badac._kernels.latent import pack, triangle, unpack
+from badac._kernels.latent import Components, latent_log_evidence, pack, triangle, unpack, weigh_points
+from badac._kernels.rows import row_log_sums
 
 # A bump of which less than this share of its own precision is left cannot be told from the class.
 _TOLD = 1e-6
+
+
+class GridPoints(NamedTuple):
+    """Objects on a common grid, around a mean with a variance of its own at each point.
+
+    Attributes
+    ----------
+    values, sigma : (all, m)
+        NaN, or an infinite sigma, where missing.
+    mean, psi : (m,)
+    rows : (n,) int
+        Which of all the objects are asked.
+    """
+
+    values: FloatArray
+    sigma: FloatArray
+    mean: FloatArray
+    psi: FloatArray
+    rows: IntArray
+
+    def weighed(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return precision and precision times residual of each point (n, m), and offset (n,), as `weigh_points` does."""
+        return weigh_points(self.values[self.rows], self.sigma[self.rows], self.mean, self.psi)
+
+
+class Features(NamedTuple):
+    """What random curves are made of on a grid, beside the factors of a class (`badac.anomalies.curves_on_a_grid`).
+
+    Attributes
+    ----------
+    columns : (m, all)
+        Features, then the factors.
+    products : (m, s)
+        Of which the layouts put the precisions together.
+    layouts : tuple of Layout
+        Of each alternative: its features, then the factors.
+    """
+
+    columns: FloatArray
+    products: FloatArray
+    layouts: tuple[Layout, ...]
+
+
+class Sizes(NamedTuple):
+    """How large random curves are: an object's unit, ``sqrt(base + share * mean variance of its points)``, times a vector.
+
+    Attributes
+    ----------
+    of_features : tuple of (q,)
+        Prior standard deviations of the features of each alternative, in the object's unit.
+    base, share : float
+    """
+
+    of_features: tuple[FloatArray, ...]
+    base: float
+    share: float
 
 
 class Filtering(NamedTuple):
@@ -29,18 +87,17 @@ class Filtering(NamedTuple):
 
     Attributes
     ----------
-    weight, scaled : (n, m)
-        Precision of each point, and that times its distance from the class's mean; both 0 where missing.
+    points : GridPoints
+        The objects around the class's mean; n of them are asked.
     factors : (m, r)
-    precision, shift : (n, p), (n, r)
+    precision, shift : (all, p), (all, r)
         The objects' latent likelihoods.
     which : (n, c) int
         The components that are asked about each object.
     component_precision, component_shift : (k, p), (k, r)
     """
 
-    weight: FloatArray
-    scaled: FloatArray
+    points: GridPoints
     factors: FloatArray
     precision: FloatArray
     shift: FloatArray
@@ -126,6 +183,46 @@ def latent_without(
     return pack(schur), (rest @ lower[:, size, columns:size, None])[..., 0], left
 
 
+def curve_log_evidence(
+    points: GridPoints, features: Features, sizes: Sizes, components: Components | None, *, n_threads: int = 1
+) -> FloatArray:
+    """Log evidence of objects that are a random curve on top of a class, or a random curve alone.
+
+    Parameters
+    ----------
+    points : GridPoints
+        The n objects, around the class's mean or a level.
+    features : Features
+    sizes : Sizes
+    components : Components or None
+        Of the class's mixture, in the dimensions that are left; None where none are.
+
+    Returns
+    -------
+    (n,)
+        The log of the mean over the alternatives.
+    """
+    checked_threads(n_threads)
+    weight, scaled, offset = points.weighed()
+    unit = np.sqrt(sizes.base + sizes.share * mean_variance(weight))
+    sums, shift = weight @ features.products, scaled @ features.columns
+    out = np.empty((len(weight), len(features.layouts)))
+    for column, (layout, size) in enumerate(zip(features.layouts, sizes.of_features, strict=True)):
+        precision, pulled, left = latent_without(sums, shift, offset, unit[:, None] * size, layout)
+        out[:, column] = -0.5 * left
+        if components is not None:
+            out[:, column] += latent_log_evidence(precision, pulled, components)
+    return np.asarray(row_log_sums(out) - np.log(out.shape[1]))
+
+
+def mean_variance(weight: FloatArray) -> FloatArray:
+    """Return (n,): the variance that has the mean precision of the points with a precision ``weight`` (n, m) at all."""
+    if weight.size and weight.min() > 0:
+        return np.asarray(weight.shape[1] / weight.sum(axis=1))
+    count = np.maximum((weight > 0).sum(axis=1), 1)
+    return np.asarray(count / np.maximum(weight.sum(axis=1), 1e-300))
+
+
 def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray:
     """Signal-to-noise ratio of every bump in every object, given the components that are asked.
 
@@ -141,11 +238,12 @@ def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -
         NaN for a bump that the object cannot show: at missing points, or one that the class itself explains.
     """
     checked_threads(n_threads)
-    weight, scaled, factors, precision, shift, which, *components = through
+    points, factors, precision, shift, which, *components = through
+    (weight, scaled, _), rows = points.weighed(), points.rows
     n, r, b = len(weight), factors.shape[1], shapes.shape[1]
     crossed = (factors[:, :, None] * shapes[:, None, :]).reshape(-1, r * b)
     products = scaled @ shapes, weight @ shapes**2, (weight @ crossed).reshape(n, r, b)
-    return filtered_ratios(products, precision, shift, which, *components)
+    return filtered_ratios(products, precision[rows], shift[rows], which, *components)
 
 
 def filtered_ratios(
@@ -171,13 +269,28 @@ def filtered_ratios(
     return ratio
 
 
-def bump_average(through: Filtering, shapes: FloatArray, shrink: float, *, n_threads: int = 1) -> FloatArray:
-    """Log of the mean of ``exp(shrink ratio^2 / 2)`` over the bumps, (n, c); NaN if the object can show none.
+def bump_average(
+    through: Filtering, log_share: FloatArray, shapes: FloatArray, shrink: float, *, n_threads: int = 1
+) -> FloatArray:
+    """Log Bayes factor of any of the bumps against none (n,): ``sqrt(1 - shrink) exp(shrink ratio^2 / 2)`` on average.
 
-    Parameters as in `bump_ratios`.
+    Parameters
+    ----------
+    through : Filtering
+    log_share : (n, c)
+        Of the components that are asked about each object: those that the average over the components has.
+    shapes : (m, b)
+    shrink : float
+        ``k^2 / (1 + k^2)`` for a prior of k times the noise on the height, from 0 to below 1.
+
+    Returns
+    -------
+    (n,)
+        0 for an object that can show no bump, but for what the shares do not sum to one.
     """
     checked_threads(n_threads)
-    return log_mean_exp_squares(bump_ratios(through, shapes), shrink)
+    mean = log_mean_exp_squares(bump_ratios(through, shapes), shrink)
+    return row_log_sums(np.where(np.isnan(mean), 0.0, mean + 0.5 * np.log1p(-shrink)) + log_share)
 
 
 def log_mean_exp_squares(ratio: FloatArray, shrink: float) -> FloatArray:

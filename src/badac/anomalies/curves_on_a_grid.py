@@ -16,16 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from badac._kernels import latent_without, row_products
-from badac._kernels.hypotheses import Layout
+from badac._kernels import curve_log_evidence, latent_without
+from badac._kernels.hypotheses import Features, GridPoints, Layout, Sizes, mean_variance
 from badac._kernels.latent import products, triangle
 from badac.anomalies.hypothesis import NOISE_SHARE, Scales, log_mean_exp
 from badac.anomalies.model import FloatArray
 from badac.anomalies.sequence import RandomCurves, SharedProducts
+from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ObjectsUnderClass, gaussian_objects
 from badac.latent.factor import Factor
+from badac.latent.gaussian_approximation import is_plain, with_noise_scale
 from badac.latent.likelihood import LatentLikelihood, project, weighted_residuals
 from badac.latent.mixture import logsumexp_rows
 
@@ -75,34 +77,28 @@ class OnGridCurves:
         layouts = tuple(whole.of(_dimensions(power.size, q, size)) for power in powers)
         return cls(columns, np.ascontiguousarray(np.hstack([shared, crossed])), powers, layouts)
 
-    def reduce(
-        self, weighed: tuple[FloatArray, FloatArray, FloatArray]
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return sums (n, s), shift (n, q + r) and offset (n,) of objects, from their `weighted_residuals`."""
-        weight, scaled, offset = weighed
-        return row_products(weight, self.products), row_products(scaled, self.columns), offset
+    @cached_property
+    def features(self) -> Features:
+        """As the kernel takes them."""
+        return Features(self.columns, self.products, self.layouts)
 
     def without(
-        self,
-        reduced: tuple[FloatArray, FloatArray, FloatArray],
-        amplitudes: tuple[FloatArray, ...],
-        *,
-        packed: bool = False,
-        n_threads: int = 1,
+        self, latent: LatentLikelihood, amplitudes: tuple[FloatArray, ...], *, n_threads: int = 1
     ) -> Iterator[LatentLikelihood]:
         """Integrate out the features of each alternative: yield what is left, likelihoods in the r factors.
 
         Parameters
         ----------
-        reduced : tuple
-            Of `reduce`; or, `packed`, the latent likelihoods in `columns` (`badac.latent.likelihood.project`).
+        latent : LatentLikelihood
+            In `columns` (`badac.latent.likelihood.project`).
         amplitudes : tuple of (n, q_k)
             Prior standard deviations of the features of each alternative.
         """
         size = self.columns.shape[1]
+        parts = latent.precision, latent.shift, latent.offset
         for amplitude, layout in zip(amplitudes, self.layouts, strict=True):
-            own = Layout.packed(size, layout.chosen) if packed else layout
-            yield LatentLikelihood(*latent_without(*reduced, amplitude, own, n_threads=n_threads))
+            own = Layout.packed(size, layout.chosen)
+            yield LatentLikelihood(*latent_without(*parts, amplitude, own, n_threads=n_threads))
 
 
 def _dimensions(used: int, features: int, size: int) -> IntArray:
@@ -110,33 +106,35 @@ def _dimensions(used: int, features: int, size: int) -> IntArray:
     return np.concatenate([np.arange(used), np.arange(features, size)])
 
 
-def _parts(latent: LatentLikelihood) -> tuple[FloatArray, FloatArray, FloatArray]:
-    return latent.precision, latent.shift, latent.offset
-
-
-def mean_variance(weight: FloatArray) -> FloatArray:
-    """Return (n,): the variance that has the mean precision of the points with a precision ``weight`` (n, m) at all."""
-    if weight.size and weight.min() > 0:
-        return np.asarray(weight.shape[1] / weight.sum(axis=1))
-    count = np.maximum((weight > 0).sum(axis=1), 1)
-    return np.asarray(count / np.maximum(weight.sum(axis=1), 1e-300))
-
-
 def curve_on_class(
     under: ObjectsUnderClass, families: tuple[OnGridCurves, ...], amplitudes: tuple[float, ...]
 ) -> FloatArray:
     """Return (n,): log P(d | class plus a random curve), the curve integrated out of the latent likelihood first."""
     # Points that are taken for bad ones under the class stay so, as for shapes: the Bayes factor compares like with like.
-    deviation = np.sqrt(mean_variance(under.weighed[0]))[:, None]
-    packed = under.correlated
     terms = []
     for family in families:
-        reduced = _parts(under.through(family.columns)) if packed else family.reduce(under.weighed)
         for amplitude in amplitudes:
-            sizes = tuple(deviation * (amplitude * np.sqrt(power)) for power in family.powers)
-            for left in family.without(reduced, sizes, packed=packed, n_threads=under.n_threads):
-                terms.append(under.summary.log_evidence(left, n_threads=under.n_threads))
-    return log_mean_exp(np.stack(terms, axis=1)) + under.log_constant
+            sizes = Sizes(tuple(amplitude * np.sqrt(power) for power in family.powers), base=0.0, share=1.0)
+            if under.correlated:
+                terms.append(_on_class_with_covariances(under, family, sizes))
+                continue
+            components = under.summary.components
+            terms.append(
+                curve_log_evidence(
+                    under.points, family.features, sizes, components, n_threads=under.n_threads
+                )
+            )
+    count = np.repeat([len(family.powers) for family in families], len(amplitudes))
+    return log_shared(terms, count / count.sum()) + under.log_constant
+
+
+def _on_class_with_covariances(under: ObjectsUnderClass, family: OnGridCurves, sizes: Sizes) -> FloatArray:
+    """As `badac._kernels.curve_log_evidence` of the class."""
+    latent, unit = under.through(family.columns), np.sqrt(mean_variance(under.weighed[0]))[:, None]
+    amplitudes = tuple(unit * size for size in sizes.of_features)
+    left = family.without(latent, amplitudes, n_threads=under.n_threads)
+    terms = [under.summary.log_evidence(one, n_threads=under.n_threads) for one in left]
+    return log_mean_exp(np.stack(terms, axis=1))
 
 
 def widened_class(under: ObjectsUnderClass, amplitudes: tuple[float, ...]) -> FloatArray:
@@ -169,33 +167,55 @@ def curve_alone(
     objects, noise = under.objects, under.summary.noise
     level = np.full(objects.n_points, scales.level)
     jitter = np.full(objects.n_points, _JITTER * scales.variance)
-    out = []
+    every = np.arange(objects.n_objects)
+    out, constant = [], np.zeros(1)
     for family in families:
-        start = np.sqrt(scales.variance) * typical_amplitude(family.powers)
-        start[0] = np.sqrt(start[0] ** 2 + scales.variance)
-        gaussian, constant = gaussian_objects(objects, Factor(level, family.columns * start, jitter), noise)
-        weighed = weighted_residuals(gaussian, level, jitter, n_threads=under.n_threads)
-        packed = gaussian.covariance is not None
-        if packed:
-            reduced = _parts(project(gaussian, level, family.columns, jitter, n_threads=under.n_threads))
+        if is_plain(noise):
+            gaussian = with_noise_scale(objects, noise)
         else:
-            reduced = family.reduce(weighed)
-        visible = np.sqrt(scales.variance + NOISE_SHARE * mean_variance(weighed[0]))
+            start = np.sqrt(scales.variance) * typical_amplitude(family.powers)
+            start[0] = np.sqrt(start[0] ** 2 + scales.variance)
+            factor = Factor(level, family.columns * start, jitter)
+            gaussian, constant = gaussian_objects(objects, factor, noise)
         terms = []
         for amplitude in amplitudes:
-            sizes = tuple(_around_level(amplitude, visible, power) for power in family.powers)
-            found = family.without(reduced, sizes, packed=packed, n_threads=under.n_threads)
-            terms += [-0.5 * left.offset for left in found]
+            of_features = tuple(_around_level(amplitude, power) for power in family.powers)
+            sizes = Sizes(of_features, base=scales.variance, share=NOISE_SHARE)
+            if gaussian.covariance is not None:
+                around = gaussian, level, jitter
+                terms.append(_alone_with_covariances(around, family, sizes, n_threads=under.n_threads))
+                continue
+            points = GridPoints(gaussian.values, gaussian.sigma, level, jitter, every)
+            terms.append(curve_log_evidence(points, family.features, sizes, None, n_threads=under.n_threads))
         out.append(log_mean_exp(np.stack(terms, axis=1)) + constant)
     count = np.array([len(family.powers) for family in families])
-    return logsumexp_rows(np.stack(out, axis=1) + np.log(count / count.sum()))
+    return log_shared(out, count / count.sum())
 
 
-def _around_level(amplitude: float, visible: FloatArray, power: FloatArray) -> FloatArray:
-    """Standard deviations (n, q) of a curve's features, for a `visible` one (n,); the constant has the level's too."""
+def log_shared(terms: list[FloatArray], shares: FloatArray) -> FloatArray:
+    """Log of the sum (n,) of densities whose logs (n,) are given, each with its share."""
+    if len(terms) == 1:
+        return terms[0]
+    return logsumexp_rows(np.stack(terms, axis=1) + np.log(shares))
+
+
+def _alone_with_covariances(
+    around: tuple[Measurements, FloatArray, FloatArray], family: OnGridCurves, sizes: Sizes, *, n_threads: int
+) -> FloatArray:
+    """As `badac._kernels.curve_log_evidence` of no class, of objects around a level with a jitter (m,)."""
+    objects, level, jitter = around
+    latent = project(objects, level, family.columns, jitter, n_threads=n_threads)
+    weight, _, _ = weighted_residuals(objects, level, jitter, n_threads=n_threads)
+    unit = np.sqrt(sizes.base + sizes.share * mean_variance(weight))[:, None]
+    left = family.without(latent, tuple(unit * size for size in sizes.of_features), n_threads=n_threads)
+    return log_mean_exp(np.stack([-0.5 * one.offset for one in left], axis=1))
+
+
+def _around_level(amplitude: float, power: FloatArray) -> FloatArray:
+    """Standard deviations (q,) of a curve's features, in units of a visible one's; the constant has the level's too."""
     variance = amplitude**2 * power
     variance[0] += 1.0
-    return np.asarray(visible[:, None] * np.sqrt(variance))
+    return np.sqrt(variance)
 
 
 def typical_amplitude(powers: tuple[FloatArray, ...]) -> FloatArray:

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from badac._kernels import row_log_sums
 from badac.anomalies.at_points import AtPoints
 from badac.anomalies.bad_points import learned_bad_points
 from badac.anomalies.bump import Bump
@@ -42,7 +43,6 @@ from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray, IntArray
 from badac.latent.class_summary import ClassSummary
 from badac.latent.gaussian_approximation import is_plain
-from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import noise_of_class
 from badac.posterior import log_total
 from badac.registry import registered
@@ -263,7 +263,7 @@ class Deviations:
 
     def log_bayes_factor(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d | anomaly) - log P(d | known classes), both under the summaries."""
-        return logsumexp_rows(self.by_hypothesis(objects, n_threads=n_threads) + np.log(self.shares))
+        return row_log_sums(self.by_hypothesis(objects, n_threads=n_threads) + np.log(self.shares))
 
     def by_hypothesis(self, objects: Measurements, *, n_threads: int = 1) -> FloatArray:
         """Return (n, hypotheses): the log Bayes factor of each hypothesis against all known classes."""
@@ -274,7 +274,7 @@ class Deviations:
             rows, block = part
             under = evaluator.under(block, n_threads=n_threads)
             density = np.stack([one(under) for one in weigh], axis=1)
-            known = evaluator.log_known(under, logsumexp_rows(density + log_shares))
+            known = evaluator.log_known(under, row_log_sums(density + log_shares))
             out[rows] = density - known[:, None]
 
         over_blocks(compare, evaluator.blocks(objects), n_threads)
@@ -288,7 +288,7 @@ class Deviations:
         """
         assert self.grid is not None, "fit first, on objects with a common grid"
         under = self.grid.under(objects, n_threads=n_threads)
-        return logsumexp_rows(np.stack([one(under) for one in self._weigh], axis=1) + np.log(self.shares))
+        return row_log_sums(np.stack([one(under) for one in self._weigh], axis=1) + np.log(self.shares))
 
 
 def _others(known: Known, index: int, rare: IntArray) -> IntArray:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from badac._kernels.hypotheses import mean_variance
 from badac._kernels.latent import unpack
-from badac.anomalies.curves_on_a_grid import mean_variance
 from badac.anomalies.deviations import Deviations
 from badac.anomalies.hypothesis import NOISE_SHARE, Addition, ProcessOnClass, Scales, ShapeOnClass
 from badac.anomalies.model import FloatArray

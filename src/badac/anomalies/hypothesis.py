@@ -19,14 +19,13 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
-from badac._kernels import Pairs
+from badac._kernels import Pairs, row_log_sums
 from badac.anomalies.model import FloatArray, Known
 from badac.anomalies.reasons import Reasons
 from badac.anomalies.sequence import RandomCurves
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ClassSummary
-from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
 from badac.training import TrainingScales
 
@@ -281,7 +280,15 @@ def over_classes(under: tuple[Under, ...], log_evidence: Callable[[Under], Float
     (n,)
         The cost does not grow with the number of classes: hopeless ones are not asked.
     """
-    return over_classes_at_once(under, lambda parts: np.concatenate([log_evidence(one) for one in parts]))
+    joint = joint_log_evidence(under)
+    asked = joint >= joint.max(axis=1, keepdims=True) - _HOPELESS
+    out = np.full(joint.shape, -np.inf)
+    for number, one in enumerate(under):
+        rows = np.flatnonzero(asked[:, number])
+        if rows.size:
+            part = one if rows.size == len(asked) else one.take(rows)
+            out[rows, number] = one.log_prior + log_evidence(part)
+    return row_log_sums(out)
 
 
 def over_classes_at_once(
@@ -296,16 +303,16 @@ def over_classes_at_once(
     out = np.full(joint.shape, -np.inf)
     column, row = np.nonzero(asked.T)
     if not column.size:
-        return logsumexp_rows(out)
+        return row_log_sums(out)
     parts = []
     for number in np.unique(column):
         rows = row[column == number]
         parts.append(under[number] if rows.size == len(asked) else under[number].take(rows))
     prior = np.array([one.log_prior for one in under])
     out[row, column] = prior[column] + log_evidence(parts)
-    return logsumexp_rows(out)
+    return row_log_sums(out)
 
 
 def log_mean_exp(terms: FloatArray) -> FloatArray:
     """Log of the mean (n,) of densities whose logs (n, terms) are given: equal prior shares."""
-    return np.asarray(logsumexp_rows(terms) - np.log(terms.shape[1]))
+    return np.asarray(row_log_sums(terms) - np.log(terms.shape[1]))

@@ -70,6 +70,11 @@ class Isolated:
         under = ObjectsUnderClass(objects, self.summary, self.log_prior, n_threads)
         return np.asarray(self.log_prior + under.log_evidence)
 
+    def log_evidence_of(self, under: ObjectsUnderClass) -> FloatArray:
+        """The same of objects under the class itself, whose factors these members have: what they say of them is known."""
+        own = self.summary.log_evidence(under.latent, n_threads=under.n_threads)
+        return np.asarray(self.log_prior + own)
+
 
 def isolated_members(members: Measurements, summary: ClassSummary, log_prior: float) -> tuple[Isolated, ...]:
     """Return the isolated members of a class, if there are any.

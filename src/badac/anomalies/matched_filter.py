@@ -42,9 +42,8 @@ def log_bayes_factor_of_any(under: ObjectsUnderClass, shapes: FloatArray, added:
     squared = added.signal_to_noise**2
     shrink = squared / (1.0 + squared)
     if not under.correlated:
-        mean = bump_average(filtering(under, top), shapes, shrink, n_threads=under.n_threads)
-    else:
-        mean = log_mean_exp_squares(_ratios_of_correlated(under, top, shapes), shrink)
+        return bump_average(filtering(under, top), log_share, shapes, shrink, n_threads=under.n_threads)
+    mean = log_mean_exp_squares(_ratios_of_correlated(under, top, shapes), shrink)
     mean = np.where(np.isnan(mean), 0.0, mean - 0.5 * np.log1p(squared))
     return logsumexp_rows(mean + log_share)
 
@@ -90,10 +89,10 @@ def _largest(match: FloatArray, count: int) -> IntArray:
 def filtering(under: ObjectsUnderClass, top: IntArray) -> Filtering:
     """Return what the kernels take of the objects and of the components (n, c) that are asked."""
     # Points that are taken for bad ones under the class stay so: the Bayes factor compares like with like.
-    weight, scaled, _ = under.weighed
     own, shift, _ = under.summary.components
-    factors, latent = under.summary.factor.factors, under.latent
-    return Filtering(weight, scaled, factors, latent.precision, latent.shift, top, own, shift)
+    whole = under.whole or under
+    factors, latent = under.summary.factor.factors, whole.latent
+    return Filtering(under.points, factors, latent.precision, latent.shift, top, own, shift)
 
 
 def _ratios_of_correlated(under: ObjectsUnderClass, top: IntArray, shapes: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from badac._kernels import Pairs
+from badac._kernels import Pairs, row_log_sums
 from badac.anomalies.bump import Bump
 from badac.anomalies.curves_on_a_grid import (
     OnGridCurves,
@@ -43,7 +43,6 @@ from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.likelihood import LatentLikelihood
-from badac.latent.mixture import logsumexp_rows
 from badac.registry import registered
 from badac.threads import over_blocks
 
@@ -124,23 +123,28 @@ class OnGrid:
         for summary, prior in zip(self.rare, self.rare_log_prior.tolist(), strict=True):
             rare = ObjectsUnderClass(under[0].objects, summary, prior, under[0].n_threads)
             known.append(np.minimum(prior + rare.log_evidence, log_anomaly))
-        total = logsumexp_rows(np.stack(known, axis=1))
-        return self._with_unseen(total, under[0], log_anomaly)
+        total = row_log_sums(np.stack(known, axis=1))
+        return self._with_unseen(total, under, log_anomaly)
 
     def _with_unseen(
-        self, log_known: FloatArray, under: ObjectsUnderClass, log_anomaly: FloatArray
+        self, log_known: FloatArray, under: tuple[ObjectsUnderClass, ...], log_anomaly: FloatArray
     ) -> FloatArray:
         """Add members unlike all that were seen, and like those that stand apart.
 
         Only strange objects may be some, and even odds is the least they get.
         """
         rows = np.flatnonzero(log_anomaly > log_known)
-        alternatives: tuple[Unseen | Isolated, ...] = (*self.unseen, *self.isolated)
-        if not alternatives or not rows.size:
+        if not (self.unseen or self.isolated) or not rows.size:
             return log_known
-        some = under.objects[rows]
-        terms = [one.log_evidence(some, n_threads=under.n_threads) for one in alternatives]
-        found = logsumexp_rows(np.stack([log_known[rows], *terms], axis=1))
+        some, n_threads = under[0].objects[rows], under[0].n_threads
+        terms = [one.log_evidence(some, n_threads=n_threads) for one in self.unseen]
+        for one in self.isolated:
+            own = next((each for each in under if each.summary.factor is one.summary.factor), None)
+            if own is None:
+                terms.append(one.log_evidence(some, n_threads=n_threads))
+            else:
+                terms.append(one.log_evidence_of(own.take(rows)))
+        found = row_log_sums(np.stack([log_known[rows], *terms], axis=1))
         out = log_known.copy()
         out[rows] = np.minimum(found, log_anomaly[rows])
         return out

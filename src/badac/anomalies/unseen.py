@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from badac._kernels import latent_log_evidence, latent_without
-from badac._kernels.hypotheses import Layout
-from badac._kernels.latent import Components
+from badac._kernels import curve_log_evidence, latent_log_evidence, latent_without
+from badac._kernels.hypotheses import Features, Layout, Sizes
+from badac._kernels.latent import Components, products
 from badac.anomalies.model import FloatArray
 from badac.anomalies.rare import log_errors
 from badac.anomalies.sequence import cosines, spectrum
@@ -27,7 +27,6 @@ from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
 from badac.latent.factor import Factor
-from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, gaussian_dimensions
 from badac.registry import registered
 
@@ -85,7 +84,7 @@ class Unseen:
             residual, noise = np.where(seen, residual, 0.0), np.where(seen, noise, 0.0)
             count = np.maximum(seen.sum(axis=1), 1)
         size = (residual**2 / (self.variance + noise**2)).sum(axis=1) / count
-        evidence = self._integrated(under.latent, n_threads)
+        evidence = self._integrated(under)
         return np.asarray(self.log_prior + evidence - 0.5 * (size / _LARGE) ** 4)
 
     @cached_property
@@ -98,18 +97,30 @@ class Unseen:
         narrow = Mixture(mixture.weights, mixture.means[:, :own], mixture.covariances[:, :own, :own])
         return layout, curves, narrow.components()
 
-    def _integrated(self, latent: LatentLikelihood, n_threads: int) -> FloatArray:
-        """Log P(d | the class with smooth curves) (n,), that of `summary.log_evidence`: the curves, which every component has
+    @cached_property
+    def _features(self) -> tuple[Features, Sizes]:
+        """The smooth curves, then the class's own dimensions; each curve of its own size, whatever the object."""
+        layout, curves, _ = self._class_alone
+        columns = np.ascontiguousarray(self.summary.factor.factors[:, layout.chosen])
+        whole = Layout.packed(columns.shape[1], np.arange(columns.shape[1]))
+        sizes = Sizes((np.ones(curves),), base=1.0, share=0.0)
+        return Features(columns, np.ascontiguousarray(products(columns)), (whole,)), sizes
+
+    def _integrated(self, under: ObjectsUnderClass) -> FloatArray:
+        """Log P(d | the class with smooth curves) (n,), that of `under.log_evidence`: the curves, which every component has
         alike, are integrated out once and not once for each component.
         """
         layout, curves, components = self._class_alone
         if not 0 < curves < layout.chosen.size:
-            return self.summary.log_evidence(latent, n_threads=n_threads)
-        whole = (latent.precision, latent.shift, latent.offset)
-        precision, shift, offset = latent_without(
-            *whole, np.ones((len(latent.offset), curves)), layout, n_threads=n_threads
-        )
-        matched = latent_log_evidence(precision, shift, components, n_threads=n_threads)
+            return under.log_evidence
+        if not under.correlated:
+            features, sizes = self._features
+            found = curve_log_evidence(under.points, features, sizes, components, n_threads=under.n_threads)
+            return found + under.log_constant
+        latent = under.latent
+        ones, parts = np.ones((len(latent), curves)), (latent.precision, latent.shift, latent.offset)
+        precision, shift, offset = latent_without(*parts, ones, layout, n_threads=under.n_threads)
+        matched = latent_log_evidence(precision, shift, components, n_threads=under.n_threads)
         return np.asarray(matched - 0.5 * offset)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac._kernels import IntArray, latent_log_evidence, latent_log_match, latent_responsible, row_products
+from badac._kernels.hypotheses import GridPoints
 from badac._kernels.latent import Components, products
 from badac.cached import cached_property
 from badac.data.measurements import Measurements
@@ -133,6 +134,8 @@ class ObjectsUnderClass:
         For the kernels; changes no number.
     rows : (n,), optional
         Which of them are meant; all if not given.
+    whole : ObjectsUnderClass, optional
+        All of them under the class, where `rows` are some: what is known of all is not computed again.
     """
 
     among: Measurements
@@ -140,6 +143,13 @@ class ObjectsUnderClass:
     log_prior: float = 0.0
     n_threads: int = 1
     rows: IntArray | None = None
+    whole: ObjectsUnderClass | None = None
+
+    @property
+    def _some(self) -> IntArray:
+        """Rows of `whole`, where these are some of them."""
+        assert self.rows is not None
+        return self.rows
 
     @cached_property
     def objects(self) -> Measurements:
@@ -149,16 +159,19 @@ class ObjectsUnderClass:
     @cached_property
     def correlated(self) -> bool:
         """Whether the objects' errors are correlated."""
-        return self.gaussian[0].covariance is not None
+        return (self.whole or self).gaussian[0].covariance is not None
 
     @cached_property
     def log_constant(self) -> FloatArray:
         """(n,): the constants of `gaussian`."""
-        return self.gaussian[1]
+        return self.gaussian[1] if self.whole is None else self.whole.gaussian[1].take(self._some)
 
     @cached_property
     def gaussian(self) -> tuple[Measurements, FloatArray]:
         """Objects with Gaussian errors that stand for these if they belong to the class, and log constants (n,)."""
+        if self.whole is not None:
+            found, constant = self.whole.gaussian
+            return self.objects if found is self.among else found[self._some], constant.take(self._some)
         return gaussian_objects(self.objects, self.summary.factor, self.summary.noise, self.summary.mixture)
 
     @cached_property
@@ -166,6 +179,15 @@ class ObjectsUnderClass:
         """Precision of each point and that times its residual (n, m), both 0 where missing, and offsets (n,)."""
         factor = self.summary.factor
         return weighted_residuals(self.gaussian[0], factor.mean, factor.psi, n_threads=self.n_threads)
+
+    @cached_property
+    def points(self) -> GridPoints:
+        """The objects around the mean of the class, as the kernels of the hypotheses take them; no copy of some is made."""
+        if self.whole is not None:
+            return self.whole.points._replace(rows=self._some)
+        objects, factor = self.gaussian[0], self.summary.factor
+        every = np.arange(objects.n_objects)
+        return GridPoints(objects.values, objects.sigma, factor.mean, factor.psi, every)
 
     def through(self, factors: FloatArray, outer: FloatArray | None = None) -> LatentLikelihood:
         """Return the latent likelihoods in factors (m, q) in place of the class's own, without the constants.
@@ -185,12 +207,24 @@ class ObjectsUnderClass:
     @cached_property
     def latent(self) -> LatentLikelihood:
         """Latent likelihoods of the objects under the class alone."""
-        latent = self.through(self.summary.factor.factors, self.summary.products)
+        if self.whole is not None:
+            known = self.whole.latent
+            return LatentLikelihood(*_taken(self._some, known.precision, known.shift, known.offset))
+        factor = self.summary.factor
+        if self.correlated or "weighed" in self.__dict__:
+            latent = self.through(factor.factors, self.summary.products)
+        else:
+            latent = factor.project(self.gaussian[0], n_threads=self.n_threads)
+        if is_plain(self.summary.noise):
+            return latent
         return LatentLikelihood(latent.precision, latent.shift, latent.offset - 2.0 * self.log_constant)
 
     @cached_property
     def responsible(self) -> tuple[FloatArray, IntArray, FloatArray]:
         """The log of the sum of the matches (n,), which components (n, `NAMED` or fewer) match best, and how well."""
+        if self.whole is not None:
+            total, which, match = self.whole.responsible
+            return total.take(self._some), which.take(self._some, axis=0), match.take(self._some, axis=0)
         return self.summary.responsible(self.latent, n_threads=self.n_threads)
 
     @cached_property
@@ -201,6 +235,8 @@ class ObjectsUnderClass:
     @cached_property
     def log_evidence(self) -> FloatArray:
         """(n,): log P(object | class)."""
+        if self.whole is not None:
+            return self.whole.log_evidence.take(self._some)
         return self.responsible[0] - 0.5 * self.latent.offset
 
     def take(self, rows: npt.NDArray[np.int64]) -> ObjectsUnderClass:
@@ -210,22 +246,14 @@ class ObjectsUnderClass:
             found: ObjectsUnderClass = kept[1]
             return found
         all_rows = rows if self.rows is None else self.rows[rows]
-        part = ObjectsUnderClass(self.among, self.summary, self.log_prior, self.n_threads, all_rows)
-        known: dict[str, object] = {"correlated": self.correlated, "log_constant": self.log_constant[rows]}
-        if self.gaussian[0] is not self.objects:
-            known["gaussian"] = self.gaussian[0][rows], known["log_constant"]
-        known["latent"] = LatentLikelihood(
-            *_taken(rows, self.latent.precision, self.latent.shift, self.latent.offset)
+        part = ObjectsUnderClass(
+            self.among, self.summary, self.log_prior, self.n_threads, all_rows, self.whole or self
         )
-        known["responsible"] = _taken(rows, *self.responsible)
-        if not self.correlated:
-            known["weighed"] = _taken(rows, *self.weighed)
-        part.__dict__.update(known)
         self.__dict__["taken"] = rows, part
         return part
 
 
-def _taken(rows: npt.NDArray[np.int64], *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+def _taken(rows: IntArray, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     """Return rows of each array: `take` costs half of an index, of a narrow array an eighth."""
     return tuple(array.take(rows, axis=0) for array in arrays)
 
