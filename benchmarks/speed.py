@@ -97,7 +97,7 @@ def anomaly_operations(model: BADACClassifier, m: int) -> float:
         if isinstance(one, Bump):
             shapes, _ = grid.visible(one.adds(grid.scales))
             asked, bumps = min(one.components, components), shapes.shape[1]
-            total += np.count_nonzero(shapes) * (1 + rank + asked) + bumps * asked * (rank**2 / 2 + 2 * rank)
+            total += len(shapes.height) * (1 + rank + asked) + bumps * asked * (rank**2 / 2 + 2 * rank)
             continue
         curves = SmoothCurves(one.lengths)
         alone = type(one).__name__ == "SomethingElse"

@@ -23,6 +23,7 @@ from badac._kernels.low_rank import Columns, LowRankPoints
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
 from badac._kernels.single import ClassCurves, ClassMixtures
+from badac._kernels.stretches import Stretches
 from badac._kernels.trees import Growth, Nodes, grow_trees
 from badac._kernels.widths import WidePoints
 from badac.noise import Outliers, Student
@@ -261,7 +262,7 @@ def _bumps(n: int, m: int, r: int, asked: int) -> Arguments:
         component_precision=_packed(rng, 4, r),
         component_shift=rng.standard_normal((4, r)),
     )
-    return {"through": through, "shapes": shapes}
+    return {"through": through, "shapes": Stretches.of(shapes)}
 
 
 def _bump_average(n: int, m: int, r: int, asked: int) -> Arguments:

@@ -6,6 +6,7 @@ from kernel_cases import TABLE
 
 from badac import _kernels
 from badac._kernels import hypotheses
+from badac._kernels.stretches import Stretches
 
 
 def test_what_an_object_cannot_show() -> None:
@@ -29,31 +30,11 @@ def test_an_object_without_points_shows_no_bump() -> None:
         component_precision=np.ones((1, 1)),
         component_shift=np.zeros((1, 1)),
     )
-    assert np.isnan(_kernels.bump_ratios(through, np.eye(3))).all()
-    assert _kernels.bump_average(through, np.zeros((1, 1)), np.eye(3), 0.9) == 0.0
+    assert np.isnan(_kernels.bump_ratios(through, Stretches.each_point(3))).all()
+    assert _kernels.bump_average(through, np.zeros((1, 1)), Stretches.each_point(3), 0.9) == 0.0
 
 
 def test_a_strong_bump_does_not_overflow() -> None:
     ratio = np.array([[100.0, 1.0, np.nan]])
     found = hypotheses.log_mean_exp_squares(ratio, 1.0)
     assert found[0] == pytest.approx(5000.0 - np.log(2.0), abs=1e-9)
-
-
-def test_shapes_that_nobody_can_write_to_are_looked_at_once() -> None:
-    compiled = pytest.importorskip("badac._kernels.compiled_latent", reason="the core is not built here")
-    through, shapes = TABLE["bump_ratios"].make(13, 30, 4, 2).values()
-    expected = compiled.bump_ratios(through, shapes)
-    before = len(compiled._KEPT)
-    locked = shapes.copy()
-    locked.flags.writeable = False
-    for _ in range(2):
-        np.testing.assert_array_equal(compiled.bump_ratios(through, locked), expected)
-    assert len(compiled._KEPT) == before + 1
-    # Others that happen to stand where these stood are not taken for them.
-    del locked
-    assert len(compiled._KEPT) == before
-    other = 2.0 * shapes
-    other[3] = 0.0
-    again = other.copy()
-    again.flags.writeable = False
-    np.testing.assert_array_equal(compiled.bump_ratios(through, again), compiled.bump_ratios(through, other))

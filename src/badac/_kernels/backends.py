@@ -43,6 +43,7 @@ from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
 from badac._kernels.rows import Losses
 from badac._kernels.single import ClassCurves, ClassMixtures
+from badac._kernels.stretches import Stretches
 from badac._kernels.trees import BoolArray, Growth, Nodes, SingleArray
 from badac._kernels.widths import WidePoints
 
@@ -270,7 +271,7 @@ class CurveLogEvidence(Protocol):
 
 
 class BumpRatios(Protocol):
-    def __call__(self, through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray: ...
+    def __call__(self, through: Filtering, shapes: Stretches, *, n_threads: int = 1) -> FloatArray: ...
 
 
 class BumpAverage(Protocol):
@@ -278,7 +279,7 @@ class BumpAverage(Protocol):
         self,
         through: Filtering,
         log_share: FloatArray,
-        shapes: FloatArray,
+        shapes: Stretches,
         shrink: float,
         *,
         n_threads: int = 1,

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from typing import Any, TypedDict
-from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +31,7 @@ from badac._kernels.latent import (
 )
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.spare_threads import at_least_spare
+from badac._kernels.stretches import Stretches
 from badac._kernels.widths import WidePoints
 
 _ABI = 19  # of `_core`, counted up when a signature there changes
@@ -360,7 +360,7 @@ def _one_after_another(layouts: tuple[Layout, ...]) -> dict[str, Any]:
     }
 
 
-def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray:
+def bump_ratios(through: Filtering, shapes: Stretches, *, n_threads: int = 1) -> FloatArray:
     if not _can_filter(through):
         return NUMPY.bump_ratios(through, shapes)
     out = np.empty((*through.which.shape, shapes.shape[1]))
@@ -369,7 +369,7 @@ def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -
 
 
 def bump_average(
-    through: Filtering, log_share: FloatArray, shapes: FloatArray, shrink: float, *, n_threads: int = 1
+    through: Filtering, log_share: FloatArray, shapes: Stretches, shrink: float, *, n_threads: int = 1
 ) -> FloatArray:
     if not _can_filter(through) or not 0.0 < shrink < 1.0:
         return NUMPY.bump_average(through, log_share, shapes, shrink)
@@ -387,54 +387,22 @@ def _bumps(
     out: FloatArray,
     through: Filtering,
     log_share: FloatArray,
-    shapes: FloatArray,
+    shapes: Stretches,
     shrink: float,
     n_threads: int,
 ) -> None:
-    first, length, begin, height = _kept_stretches(shapes)
     _core.bumps(
         out,
         **_points(through.points),
         **{name: _whole(array) for name, array in zip(Filtering._fields[1:], through[1:], strict=True)},
-        first=first,
-        length=length,
-        begin=begin,
-        height=height,
+        first=shapes.first,
+        length=shapes.length,
+        begin=shapes.begin,
+        height=shapes.height,
         log_share=_whole(log_share),
         shrink=shrink,
         **how(n_threads),
     )
-
-
-_Stretches = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], IntArray, FloatArray]
-_KEPT: dict[int, tuple[ref[FloatArray], _Stretches]] = {}
-
-
-def _kept_stretches(shapes: FloatArray) -> _Stretches:
-    """`_stretches`, worked out once for shapes that nobody can write to: all blocks of objects ask for the same ones."""
-    if shapes.flags.writeable or not shapes.flags.owndata:
-        return _stretches(shapes)
-    key = id(shapes)
-    kept = _KEPT.get(key)
-    if kept is None or kept[0]() is not shapes:
-        kept = ref(shapes, lambda _: _KEPT.pop(key, None)), _stretches(shapes)
-        _KEPT[key] = kept
-    return kept[1]
-
-
-def _stretches(shapes: FloatArray) -> _Stretches:
-    """First point, number of points and place of the heights of every bump (b,), and the heights one after another."""
-    count = shapes.shape[1]
-    row, column = np.nonzero(shapes)
-    # Row by row: the first to be written is that of the last row to come, and the other way round.
-    first, last = np.zeros((2, count), dtype=np.int64)
-    first[column[::-1]] = row[::-1]
-    last[column] = row + 1
-    length = last - first
-    begin = np.cumsum(length) - length
-    bump = np.repeat(np.arange(count), length)
-    height = shapes[np.arange(len(bump)) - begin[bump] + first[bump], bump]
-    return first.astype(np.int32), length.astype(np.int32), begin, _whole(height)
 
 
 def widths_log_likelihood(points: WidePoints, positions: FloatArray, *, n_threads: int = 1) -> FloatArray:

@@ -21,6 +21,7 @@ import numpy as np
 from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 from badac._kernels.latent import Components, latent_log_evidence, pack, triangle, unpack, weigh_points
 from badac._kernels.rows import row_log_sums
+from badac._kernels.stretches import Stretches
 
 # A bump of which less than this share of its own precision is left cannot be told from the class.
 _TOLD = 1e-6
@@ -223,13 +224,14 @@ def mean_variance(weight: FloatArray) -> FloatArray:
     return np.asarray(count / np.maximum(weight.sum(axis=1), 1e-300))
 
 
-def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -> FloatArray:
+def bump_ratios(through: Filtering, shapes: Stretches, *, n_threads: int = 1) -> FloatArray:
     """Signal-to-noise ratio of every bump in every object, given the components that are asked.
 
     Parameters
     ----------
     through : Filtering
-    shapes : (m, b)
+    shapes : Stretches
+        (m, b)
         The bumps.
 
     Returns
@@ -240,9 +242,10 @@ def bump_ratios(through: Filtering, shapes: FloatArray, *, n_threads: int = 1) -
     checked_threads(n_threads)
     points, factors, precision, shift, which, *components = through
     (weight, scaled, _), rows = points.weighed(), points.rows
-    n, r, b = len(weight), factors.shape[1], shapes.shape[1]
-    crossed = (factors[:, :, None] * shapes[:, None, :]).reshape(-1, r * b)
-    products = scaled @ shapes, weight @ shapes**2, (weight @ crossed).reshape(n, r, b)
+    bumps = shapes.dense()
+    n, r, b = len(weight), factors.shape[1], bumps.shape[1]
+    crossed = (factors[:, :, None] * bumps[:, None, :]).reshape(-1, r * b)
+    products = scaled @ bumps, weight @ bumps**2, (weight @ crossed).reshape(n, r, b)
     return filtered_ratios(products, precision[rows], shift[rows], which, *components)
 
 
@@ -270,7 +273,7 @@ def filtered_ratios(
 
 
 def bump_average(
-    through: Filtering, log_share: FloatArray, shapes: FloatArray, shrink: float, *, n_threads: int = 1
+    through: Filtering, log_share: FloatArray, shapes: Stretches, shrink: float, *, n_threads: int = 1
 ) -> FloatArray:
     """Log Bayes factor of any of the bumps against none (n,): ``sqrt(1 - shrink) exp(shrink ratio^2 / 2)`` on average.
 
@@ -279,7 +282,8 @@ def bump_average(
     through : Filtering
     log_share : (n, c)
         Of the components that are asked about each object: those that the average over the components has.
-    shapes : (m, b)
+    shapes : Stretches
+        (m, b)
     shrink : float
         ``k^2 / (1 + k^2)`` for a prior of k times the noise on the height, from 0 to below 1.
 

@@ -47,8 +47,10 @@ class Bump:
 
     def adds(self, scales: Scales) -> ShapeOnClass:
         places, widths = self.places(scales)
-        shapes = single_points if scales.where is None else partial(bumps, places=places, widths=widths)
-        return ShapeOnClass(shapes, self.signal_to_noise, self.components)
+        if scales.where is None:
+            return ShapeOnClass(single_points, self.signal_to_noise, self.components)
+        shapes = partial(bumps, places=places, widths=widths)
+        return ShapeOnClass(shapes, self.signal_to_noise, self.components, point_by_point=True)
 
     def places(self, scales: Scales) -> tuple[FloatArray, FloatArray]:
         """Return places and widths (p,) in units of the range; without an order the number of the feature, and 0."""

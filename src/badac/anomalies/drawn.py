@@ -108,7 +108,7 @@ def _curves(
 def _shapes(added: ShapeOnClass, grid: OnGrid, like: Measurements, rng: np.random.Generator) -> FloatArray:
     """Shapes (n, m) of random height in units of the error with which it would be measured beside the class."""
     shapes, _ = grid.visible(added)
-    own = shapes[:, rng.integers(shapes.shape[1], size=len(like))].T
+    own = shapes.take(rng.integers(shapes.shape[1], size=len(like))).dense().T
     best, component = _likeliest(grid, like)
     weight = _precision(_noise_variance(like, best, grid), like)
     scaled = own * weight

@@ -104,6 +104,9 @@ class ShapeOnClass:
         Prior standard deviation of the height, in units of the error with which it would be measured.
     components : int
         Number of components of the class's mixture that are tried per object.
+    point_by_point : bool
+        Whether the shapes at a point depend on its coordinate alone, so that they may be asked for at some points at a time: of
+        thousands of points they take far less memory then.
 
     Examples
     --------
@@ -118,6 +121,7 @@ class ShapeOnClass:
     shapes: Callable[[FloatArray], FloatArray]
     signal_to_noise: float = 5.0
     components: int = 2
+    point_by_point: bool = False
 
     def at(self, x: FloatArray) -> FloatArray:
         """Return (..., m, p): the shapes at coordinates (..., m)."""

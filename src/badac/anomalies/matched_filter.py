@@ -17,6 +17,7 @@ import numpy as np
 
 from badac._kernels import IntArray, bump_average, bump_ratios
 from badac._kernels.hypotheses import Filtering, filtered_ratios, log_mean_exp_squares
+from badac._kernels.stretches import Stretches
 from badac.anomalies.hypothesis import ShapeOnClass
 from badac.anomalies.model import FloatArray
 from badac.latent.class_summary import NAMED, ObjectsUnderClass
@@ -36,7 +37,7 @@ def averaged_log_bayes_factor(squared_ratio: FloatArray, signal_to_noise: float)
     return np.where(told > 0, total - np.log(np.maximum(told, 1)), 0.0)
 
 
-def log_bayes_factor_of_any(under: ObjectsUnderClass, shapes: FloatArray, added: ShapeOnClass) -> FloatArray:
+def log_bayes_factor_of_any(under: ObjectsUnderClass, shapes: Stretches, added: ShapeOnClass) -> FloatArray:
     """Return (n,): log P(d | class plus any of the shapes) - log P(d | class); 0 for an object that can show none."""
     top, log_share = responsible(under, added.components)
     squared = added.signal_to_noise**2
@@ -48,7 +49,7 @@ def log_bayes_factor_of_any(under: ObjectsUnderClass, shapes: FloatArray, added:
     return logsumexp_rows(mean + log_share)
 
 
-def ratios(under: ObjectsUnderClass, shapes: FloatArray) -> FloatArray:
+def ratios(under: ObjectsUnderClass, shapes: Stretches) -> FloatArray:
     """Signal-to-noise ratio of shapes (m, p) in each object, given the component most responsible for it.
 
     Returns
@@ -95,17 +96,18 @@ def filtering(under: ObjectsUnderClass, top: IntArray) -> Filtering:
     return Filtering(under.points, factors, latent.precision, latent.shift, top, own, shift)
 
 
-def _ratios_of_correlated(under: ObjectsUnderClass, top: IntArray, shapes: FloatArray) -> FloatArray:
+def _ratios_of_correlated(under: ObjectsUnderClass, top: IntArray, shapes: Stretches) -> FloatArray:
     """As `badac._kernels.bump_ratios`, for objects with covariances: one Cholesky factor per object."""
     objects, factor = under.gaussian[0], under.summary.factor
     assert objects.covariance is not None
     n, r, p = objects.n_objects, factor.rank, shapes.shape[1]
+    bumps = shapes.dense()
     products = np.empty((n, p)), np.empty((n, p)), np.empty((n, r, p))
     full = np.broadcast_to(objects.covariance, (n, objects.n_points, objects.n_points))
     for row, points in enumerate(objects.observed):
         root = np.linalg.cholesky(full[row][np.ix_(points, points)] + np.diag(factor.psi[points]))
         columns = np.column_stack(
-            [objects.values[row, points] - factor.mean[points], factor.factors[points], shapes[points]]
+            [objects.values[row, points] - factor.mean[points], factor.factors[points], bumps[points]]
         )
         white = np.linalg.solve(root, columns)
         shape = white[:, r + 1 :]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from badac._kernels import Pairs, row_log_sums
+from badac._kernels.stretches import Stretches
 from badac.anomalies.bump import Bump
 from badac.anomalies.curves_on_a_grid import (
     OnGridCurves,
@@ -159,14 +160,13 @@ class OnGrid:
 
         return lambda under: over_classes(under, weigh)
 
-    def visible(self, added: ShapeOnClass) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    def visible(self, added: ShapeOnClass) -> tuple[Stretches, npt.NDArray[np.bool_]]:
         """Return the shapes (m, q) that can be seen at the points of the grid, and which of all they are (p,)."""
         where = self.scales.where
-        shapes = added.at(np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where)
-        seen = np.maximum(shapes.max(axis=0), -shapes.min(axis=0)) > _LEAST_SEEN
-        found = np.compress(seen, shapes, axis=1)
-        found.flags.writeable = False  # as for all blocks
-        return found, seen
+        points = np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where
+        shapes = Stretches.at(added.at, points) if added.point_by_point else Stretches.of(added.at(points))
+        seen = shapes.largest() > _LEAST_SEEN
+        return shapes.take(seen), seen
 
     def process_on_class(self, added: ProcessOnClass) -> Weigh:
         if not added.curves:
@@ -193,8 +193,7 @@ class OnGrid:
 
     def reasons(self, objects: Measurements, *, n_threads: int = 1) -> Reasons:
         out = Reasons.blank(*objects.shape, whole=True)
-        each_point, windows = np.eye(objects.n_points), Windows.of(self)
-        each_point.flags.writeable = False
+        each_point, windows = Stretches.each_point(objects.n_points), Windows.of(self)
 
         def find(part: tuple[slice, Measurements], n_threads: int) -> None:
             rows_of_block, block = part
@@ -246,12 +245,13 @@ class Windows(NamedTuple):
     Attributes
     ----------
     bump : Bump
-    shapes : (m, p)
+    shapes : Stretches
+        (m, p)
     centre, width : (p,)
     """
 
     bump: Bump
-    shapes: FloatArray
+    shapes: Stretches
     centre: FloatArray
     width: FloatArray
 
