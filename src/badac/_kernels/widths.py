@@ -75,13 +75,20 @@ def widths_log_likelihood(points: WidePoints, positions: FloatArray, *, n_thread
 
 
 def widths_posterior(
-    points: WidePoints, *, max_steps: int, tolerance: float, n_threads: int = 1
+    points: WidePoints,
+    start: FloatArray | None = None,
+    *,
+    max_steps: int,
+    tolerance: float,
+    n_threads: int = 1,
 ) -> tuple[FloatArray, FloatArray]:
     """Alternate between the widths of the points and the posterior of ``z ~ N(0, I)`` (variational EM).
 
     Parameters
     ----------
     points : WidePoints
+    start : (n, m), optional
+        Expected squared residuals to begin with, those of a similar factor model; from anywhere in the population if not given.
     max_steps : int
     tolerance : float
         An object has settled when no coordinate of its mean position moves by more.
@@ -97,15 +104,16 @@ def widths_posterior(
     n, m = points.residual.shape
     weight, squared = np.zeros((n, m)), np.zeros((n, m))
     step = max(1, _CELLS_PER_BLOCK // max(1, m))
-    for start in range(0, n, step):
-        rows = slice(start, start + step)
+    for begin in range(0, n, step):
+        rows = slice(begin, begin + step)
         block = points._replace(residual=points.residual[rows], sigma=points.sigma[rows])
-        weight[rows], squared[rows] = _posterior_of_block(block, max_steps, tolerance)
+        begun = None if start is None else start[rows]
+        weight[rows], squared[rows] = _posterior_of_block(block, begun, max_steps, tolerance)
     return weight, squared
 
 
 def _posterior_of_block(
-    points: WidePoints, max_steps: int, tolerance: float
+    points: WidePoints, start: FloatArray | None, max_steps: int, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
     residual, sigma, factors, psi, log_share, scale = points
     n, rank = len(residual), factors.shape[1]
@@ -120,6 +128,8 @@ def _posterior_of_block(
     twice = np.where(rows == columns, 1.0, 2.0)
     # At first z is anywhere in the population: its spread at each point forgives what it may explain.
     squared = residual**2 / (1.0 + (factors**2).sum(axis=1) / (psi + sigma**2))
+    if start is not None:
+        squared = np.where(observed, start, 0.0)
     weight, position = np.zeros_like(residual), np.zeros((n, rank))
     # Each object goes on until it has settled, whatever the others in its block do.
     active = np.arange(n)

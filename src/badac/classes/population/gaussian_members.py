@@ -122,9 +122,11 @@ def alternate(
     members: Measurements, factor: Factor, noise: Noise, scales: TrainingScales, rounds: int
 ) -> Factor:
     """Find the widths under the factor model and the factor model of these widths, in turn."""
+    squared: FloatArray | None = None
     for _ in range(rounds):
-        gaussian = gaussian_approximation(members, factor, noise).objects
-        factor = expectation_maximisation(gaussian, factor, scales, max_steps=_STEPS)
+        found = gaussian_approximation(members, factor, noise, start=squared)
+        factor = expectation_maximisation(found.objects, factor, scales, max_steps=_STEPS)
+        squared = found.squared
     return factor
 
 
