@@ -71,6 +71,8 @@ class Comparison:
         Smooth functions that the classes were held to, if the points have an order.
     learned : dict from family to Noise
         What the halves taught of those whose parameters are found by an EM.
+    ranks : dict from class index to int
+        How many factors the members of a class need under Gaussian noise, where it was asked.
 
     Examples
     --------
@@ -90,6 +92,7 @@ class Comparison:
     label: IntArray
     basis: FloatArray | None
     learned: Mapping[str, Noise] = field(default_factory=dict)
+    ranks: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def log_bayes_factor(self) -> FloatArray:
@@ -180,11 +183,18 @@ def compare_families(
     labels: list[IntArray] = []
     taught: dict[str, list[tuple[Noise, int]]] = {}
     running, believed = set(families), set[str]()
+    needed: dict[int, int] = {}
     for (index, (first, second)), rank in zip(usable, ranks, strict=True):
         of_class = []
+        learnable = any(
+            is_open(noises[name]) and not isinstance(noises[name], AddedCovariance) for name in running
+        )
         for known, unknown, its_rank in ((first, second, rank), (second, first, None)):
-            plain = _Plain(known, unknown, scales, basis, rng, its_rank)
             gain = np.zeros((len(families), unknown.n_objects))
+            if not learnable:
+                of_class.append(gain)
+                continue
+            plain = _Plain(known, unknown, scales, basis, rng, its_rank)
             for row, (name, noise) in enumerate(noises.items()):
                 if not is_open(noise) or isinstance(noise, AddedCovariance) or name not in running:
                     continue
@@ -202,7 +212,10 @@ def compare_families(
         if "correlated" in running:
             # Errors may be correlated in one class only; the others stay as they are.
             assert basis is not None
-            gain = correlated_gain(concatenate([first, second]), basis, scales, rng)
+            members = concatenate([first, second])
+            # The same number of factors for both and for all parts: what is compared is the noise.
+            needed[index] = choose_rank(members, scales, rng)[0]
+            gain = correlated_gain(members, needed[index], basis, scales, rng)
             both[families.index("correlated")] = gain * float(is_sure(gain))
         gains.append(both)
         labels.append(np.full(both.shape[1], index))
@@ -212,7 +225,8 @@ def compare_families(
     learned = {name: noise for name, noise in pooled.items() if noise is not None}
     left = tuple(name for name in families if name in running)
     rows = [families.index(name) for name in left]
-    return Comparison(left, np.concatenate(gains, axis=1)[rows], np.concatenate(labels), basis, learned)
+    gain = np.concatenate(gains, axis=1)[rows]
+    return Comparison(left, gain, np.concatenate(labels), basis, learned, needed)
 
 
 def _fitted(
@@ -296,7 +310,7 @@ class _Plain:
 
 
 def correlated_gain(
-    members: Measurements, basis: FloatArray, scales: TrainingScales, rng: np.random.Generator
+    members: Measurements, rank: int, basis: FloatArray, scales: TrainingScales, rng: np.random.Generator
 ) -> FloatArray:
     """Return (k,): gain of each member when it is held out and the residuals of the others are taken as correlated.
 
@@ -305,8 +319,6 @@ def correlated_gain(
     """
     fold = rng.permutation(members.n_objects) % _FOLDS
     gain = np.empty(members.n_objects)
-    # The same number of factors for both and for all parts: what is compared is the noise.
-    rank = choose_rank(members, scales, rng)[0]
     for which in range(_FOLDS):
         if which == _FOLDS_FIRST and not _is_promising(gain[fold < which]):
             return np.zeros_like(gain)
@@ -369,12 +381,13 @@ def fit_class(
     rng: np.random.Generator,
     *,
     basis: FloatArray | None = None,
+    rank: int | None = None,
 ) -> FactorWithNoise | None:
     """Learn a factor model and open noise from (at most 1,000) members of one class; None if it has fewer than 20."""
     members = some_members(training, label, index, rng)
     if members is None:
         return None
-    return fit_factor_and_noise(members, noise, TrainingScales.of(training), rng, basis=basis)
+    return fit_factor_and_noise(members, noise, TrainingScales.of(training), rng, basis=basis, rank=rank)
 
 
 def some_members(
