@@ -157,7 +157,8 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
         }
     }
     double position[kWidthsMaxRank], A[kWidthsMaxRank * (kWidthsMaxRank + 1) / 2], b[kWidthsMaxRank], moved[kWidthsMaxRank];
-    for (int a = 0; a < r; ++a) position[a] = 0.0;
+    double moved_before[kWidthsMaxRank], change_before[kWidthsMaxRank];
+    for (int a = 0; a < r; ++a) position[a] = moved_before[a] = change_before[a] = 0.0;
     for (int step = 0; step < max_steps; ++step) {
         int64_t j = 0;
         for (; j + kVectors * L <= N; j += kVectors * L) attention.spent(20 * in.n_widths * kVectors), weigh<kVectors>(in, side, squared, j, weight);
@@ -181,10 +182,19 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
                 moved[a] += *entry * b[c];
                 if (c != a) moved[c] += *entry * b[a], *entry *= 2.0;
             }
+        double along = 0.0, square_of_turn = 0.0;
         for (int a = 0; a < r; ++a) {
-            const double away = moved[a] > position[a] ? moved[a] - position[a] : position[a] - moved[a];
+            const double move = moved[a] - position[a], away = move > 0.0 ? move : -move, turn = move - change_before[a];
             change = away > change ? away : change;
-            position[a] = moved[a];
+            along += move * turn, square_of_turn += turn * turn;
+            change_before[a] = move;
+        }
+        // Anderson's acceleration, from the third step on.
+        double back = step >= 2 && square_of_turn > 0.0 ? along / square_of_turn : 0.0;
+        back = back > kWidthsMostBack ? kWidthsMostBack : back < -kWidthsMostAhead ? -kWidthsMostAhead : back;
+        for (int a = 0; a < r; ++a) {
+            position[a] = moved[a] - back * (moved[a] - moved_before[a]);
+            moved_before[a] = moved[a];
         }
         for (j = 0; j + kVectors * L <= N; j += kVectors * L) attention.spent(kVectors * (r + p)), square<kVectors>(in, side, position, A, j, squared);
         for (; j < N; j += L) attention.spent(r + p), square<1>(in, side, position, A, j, squared);

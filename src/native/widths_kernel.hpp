@@ -11,6 +11,7 @@
 namespace badac {
 
 constexpr int kWidthsMaxRank = 48, kWidthsMaxWidths = 64;
+constexpr double kWidthsMostBack = 0.5, kWidthsMostAhead = 1.0;  // also in badac/_kernels/widths.py
 
 struct WidthsModel {
     int64_t m, padded;   // points, and points rounded up to whole vectors

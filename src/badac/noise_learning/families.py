@@ -185,13 +185,16 @@ def compare_families(
     running, believed = set(families), set[str]()
     needed: dict[int, int] = {}
     for (index, (first, second)), rank in zip(usable, ranks, strict=True):
-        of_class = []
+        of_class: list[FloatArray] = []
         learnable = any(
             is_open(noises[name]) and not isinstance(noises[name], AddedCovariance) for name in running
         )
         for known, unknown, its_rank in ((first, second, rank), (second, first, None)):
             gain = np.zeros((len(families), unknown.n_objects))
-            if not learnable:
+            # Of a family that is alone in the running and believed, the first half says enough.
+            alone = not to_the_end and running <= {"gaussian", "correlated", *believed} and len(believed) == 1
+            if not learnable or (alone and of_class):
+                gain[:] = of_class[0].mean(axis=1, keepdims=True) if of_class else 0.0
                 of_class.append(gain)
                 continue
             plain = _Plain(known, unknown, scales, basis, rng, its_rank)
@@ -204,10 +207,12 @@ def compare_families(
                 taught.setdefault(name, []).append((fitted.noise, known.n_objects))
             of_class.append(gain)
             asked = np.concatenate([*gains, *of_class], axis=1)
-            # Only what is beyond doubt there is where the next EM may start: others would find again what was found by chance.
-            believed = {name for name, row in zip(families, asked, strict=True) if _ahead(row)}
             if not to_the_end:
                 running -= _far_behind(noises, asked, running)
+            # Only what is beyond doubt there is where the next EM may start: others would find again what was found by chance.
+            believed = {
+                name for name, row in zip(families, asked, strict=True) if name in running and _ahead(row)
+            }
         both = np.concatenate(of_class, axis=1)
         if "correlated" in running:
             # Errors may be correlated in one class only; the others stay as they are.
