@@ -192,14 +192,13 @@ def _differs(
 
     Where one factor on all error bars is open, what is not noise is variability, which is learned anew beside the pooled one.
     """
-    noise: Any = own.noise
-    if isinstance(noise, LearnableWidths) and noise.distance(pooled) < _ALIKE:
+    common: Any = pooled
+    if isinstance(own.noise, LearnableWidths) and own.noise.distance(common) < _ALIKE:
         return False
     some, factor = members[:_MEMBERS_TO_COMPARE], own.factor
     if not isinstance(pooled, LearnableWidths):
         factor = fit_factor_and_noise(some, pooled, scales, rng, rank=factor.rank).factor
-    common = FactorWithNoise(factor, pooled)
-    return is_sure(own.log_evidence(some) - common.log_evidence(some))
+    return is_sure(own.log_evidence(some) - FactorWithNoise(factor, pooled).log_evidence(some))
 
 
 def learn_covariance(
