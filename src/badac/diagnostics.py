@@ -48,12 +48,15 @@ LEVELS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
 _LAGS = 10
 # Error bars that are off by less are right: their factor is known to some percent.
 _WORTH_SAYING = 0.15
+# By so little from one, the factor that would match the scatter leaves no other one to be looked for: halves know it to 0.03.
+_HOLDS = 0.05
 # Members differ beyond their error bars if they scatter by this much more.
 _VARIED = 1.3
 # Members of a class, and classes, that are looked at: 10,000 points know a width to a percent.
 _MEMBERS, _CLASSES = 100, 6
-# Pulls beyond so many central widths are a tail if there are more than a normal distribution has, and four spreads more.
-_TAIL, _SPREADS = 2.5, 4.0
+# Pulls beyond so many central widths are a tail if there are more than a normal distribution has, and four spreads more: the
+# first tells Student-t, the second few points that are far off.
+_TAILS, _SPREADS = (2.5, 4.0), 4.0
 # Points that are looked at, in so many runs of neighbours, so that correlated errors show and all parts of a curve have a say.
 _POINTS, _RUNS = 100, 4
 
@@ -202,7 +205,7 @@ def diagnose(
     else:
         ordered = is_ordered(training) if ordered is None else ordered
         training = training.points(variety.quiet)
-        families = _without_tails(variety.pulls)
+        families = _families(variety)
         ordered = ordered and _long_enough(training)
         comparison = compare_families(training, index, rng, ordered=ordered, families=families)
         noise = learn_noise(open_noise(comparison.best), training, index, rng)
@@ -265,13 +268,25 @@ def _sample(label: IntArray, rng: np.random.Generator) -> IntArray:
     return np.sort(np.concatenate(picked))
 
 
+def _families(variety: Variety) -> tuple[str, ...]:
+    """Families to compare: those that the scatter of the points leaves open.
+
+    Error bars that are off by a factor, alone or with heavy tails, show in the scatter of all points; heavy tails in the pulls.
+    """
+    asked = _without_tails(variety.pulls_within)
+    if variety.factor is not None and abs(variety.factor - 1.0) <= _HOLDS:
+        asked = tuple(name for name in asked if name != "scaled")
+    return asked
+
+
 def _without_tails(pulls: FloatArray) -> tuple[str, ...]:
-    """Families to compare: those that have heavy tails only where the pulls (p,) have any."""
+    """Families whose tails are as heavy as those of the pulls (p,) may be."""
     low, high = np.quantile(pulls, norm.cdf([-1.0, 1.0]))
-    beyond = float((np.abs(pulls - np.median(pulls)) > _TAIL * (high - low) / 2.0).mean())
-    normal = 2.0 * float(norm.sf(_TAIL))
-    if beyond > normal + _SPREADS * np.sqrt(normal / len(pulls)):
-        return FAMILIES
+    far = np.abs(pulls - np.median(pulls)) * (2.0 / (high - low))
+    for tail in _TAILS:
+        normal = 2.0 * float(norm.sf(tail))
+        if float((far > tail).mean()) > normal + _SPREADS * np.sqrt(normal / len(pulls)):
+            return FAMILIES
     return tuple(name for name in FAMILIES if not isinstance(open_noise(name), LearnableWidths))
 
 
@@ -308,7 +323,8 @@ def _residuals(
     # Student-t where points are bad, so that the curves are not pulled by them.
     kind = Student(4.0) if comparison.best in ("outliers", "student") else Gaussian()
     for number in range(int(label.max()) + 1):
-        fitted = fit_class(training, label, number, kind, rng, basis=comparison.basis)
+        rank = comparison.ranks.get(number)
+        fitted = fit_class(training, label, number, kind, rng, basis=comparison.basis, rank=rank)
         if fitted is None:
             continue
         members = training[label == number][:1000]

@@ -6,6 +6,7 @@
 #include "counts.hpp"
 #include "curves.hpp"
 #include "dispatch.hpp"
+#include "draws.hpp"
 #include "factor.hpp"
 #include "hypothesis.hpp"
 #include "improve.hpp"
@@ -60,7 +61,8 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 19;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 20;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    bind_draws(m);
     bind_factor(m);
     bind_hypothesis(m);
     bind_curves(m);

@@ -18,7 +18,7 @@ constexpr Levels<WidthsKernels> kLevels = BADAC_LEVELS(widths_kernels);
 // The model with its factors turned, so that points lie side by side.
 struct Model {
     WidthsModel in{};
-    AlignedVector<double> factors_t, products_t;
+    AlignedVector<double> factors_t, psi_padded;
     std::vector<double> scale_squared;
 
     Model(const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi, const Vector& share, const Vector& scale,
@@ -29,20 +29,16 @@ struct Model {
         require(int64_t(psi.shape(0)) == in.m, "psi does not fit residual");
         require(in.n_widths >= 1 && in.n_widths <= kWidthsMaxWidths && int64_t(scale.shape(0)) == in.n_widths, "scale does not fit share");
         in.padded = (in.m + group - 1) / group * group;
-        const int r = in.r, p = r * (r + 1) / 2;
-        factors_t.assign(size_t(r * in.padded), 0.0), products_t.assign(size_t(p * in.padded), 0.0);
-        for (int64_t j = 0; j < in.m; ++j) {
-            const double* row = factors.data() + j * r;
-            int64_t e = 0;
-            for (int a = 0; a < r; ++a) {
-                factors_t[size_t(a * in.padded + j)] = row[a];
-                for (int c = a; c < r; ++c, ++e) products_t[size_t(e * in.padded + j)] = row[a] * row[c];
-            }
-        }
+        const int r = in.r;
+        factors_t.assign(size_t(r * in.padded), 0.0);
+        for (int64_t j = 0; j < in.m; ++j)
+            for (int a = 0; a < r; ++a) factors_t[size_t(a * in.padded + j)] = factors.data()[j * r + a];
         for (int c = 0; c < in.n_widths; ++c) scale_squared.push_back(scale.data()[c] * scale.data()[c]);
         in.widest = int(std::max_element(scale_squared.begin(), scale_squared.end()) - scale_squared.begin());
-        in.factors = factors.data(), in.psi = psi.data(), in.share = share.data();
-        in.factors_t = factors_t.data(), in.products_t = products_t.data(), in.scale_squared = scale_squared.data();
+        psi_padded.assign(size_t(in.padded), 1.0);
+        std::copy(psi.data(), psi.data() + in.m, psi_padded.begin());
+        in.psi = psi_padded.data(), in.share = share.data();
+        in.factors_t = factors_t.data(), in.scale_squared = scale_squared.data();
     }
 };
 
@@ -54,7 +50,7 @@ void bind_widths(nb::module_& m) {
     m.def(
         "widths_posterior",
         [](Output weight, Output squared, const Matrix& residual, const Matrix& sigma, const Matrix& factors, const Vector& psi,
-           const Vector& share, const Vector& scale, int max_steps, double tolerance, int n_threads,
+           const Vector& share, const Vector& scale, bool started, int max_steps, double tolerance, int n_threads,
            const std::string& level) {
             const WidthsKernels& kernels = choose(kLevels, level);
             const Model model(residual, sigma, factors, psi, share, scale, kernels.group);
@@ -64,11 +60,11 @@ void bind_widths(nb::module_& m) {
             const double packed = 0.5 * model.in.r * (model.in.r + 1.0);
             const double cost = double(max_steps) * (double(width) * (20.0 * model.in.n_widths + 2.0 * packed) + 2.0 * packed * model.in.r);
             over_each_object(int64_t(residual.shape(0)), cost, n_threads, kernels.posterior_work(model.in), [&](int64_t i, double* work) {
-                kernels.posterior(model.in, residual.data() + i * width, sigma.data() + i * width, max_steps, tolerance, work,
+                kernels.posterior(model.in, residual.data() + i * width, sigma.data() + i * width, started, max_steps, tolerance, work,
                                   weight.data() + i * width, squared.data() + i * width);
             });
         },
-        written("weight"), written("squared"), "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "max_steps"_a, "tolerance"_a,
+        written("weight"), written("squared"), "residual"_a, "sigma"_a, "factors"_a, "psi"_a, "share"_a, "scale"_a, "started"_a, "max_steps"_a, "tolerance"_a,
         "n_threads"_a, "level"_a);
     m.def(
         "widths_log_likelihood",

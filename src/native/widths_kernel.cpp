@@ -13,69 +13,164 @@ namespace {
 
 constexpr int L = Simd<double>::lanes;
 constexpr int kVectors = 4;  // independent chains, so that additions need not wait for each other
-constexpr int kGroup = kVectors * L, kDraws = 2 * L;
+constexpr int kDraws = 2 * L, kPoints = 2;  // positions and points at once, in the likelihood
 constexpr int kProduct = 4;  // brackets multiplied before the exponent is taken out
 constexpr double kLog2 = 0.69314718055994530942, kHalfLog2Pi = 0.91893853320467274178;
 
+// The sum of the lanes, in pairs: one after the other, each addition would wait for the one before.
 BADAC_INLINE double total(const VecD& x) {
-    double sum = 0.0;
-    for (int i = 0; i < L; ++i) sum += x[i];
-    return sum;
+    double part[L];
+    BADAC_UNROLL
+    for (int i = 0; i < L; ++i) part[i] = x[i];
+    BADAC_UNROLL
+    for (int half = L / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; ++i) part[i] += part[i + half];
+    return part[0];
 }
 
-int64_t posterior_work(const WidthsModel& in) { return in.padded * (4 + 3 * int64_t(in.n_widths)); }
+// One object's points side by side: values (0 where missing), 1 where observed and 0 elsewhere, and of every width the precision
+// 1 / v_c and the height a_c / sqrt(v_c).
+struct Side {
+    double *value, *mask, *inverse, *height;
+};
 
-void posterior(const WidthsModel& in, const double* residual, const double* sigma, int max_steps, double tolerance, double* work,
-               double* weight_out, double* squared_out) {
+int64_t side_work(const WidthsModel& in) { return in.padded * (2 + 2 * int64_t(in.n_widths)); }
+
+BADAC_INLINE Side side_by_side(const WidthsModel& in, const double* residual, const double* sigma, double* work, Attention& attention) {
     const int64_t N = in.padded;
-    const int r = in.r, p = r * (r + 1) / 2, S = in.n_widths, w = in.widest;
-    double *value = work, *mask = value + N, *weight = mask + N, *squared = weight + N, *inverse = squared + N, *height = inverse + S * N,
-           *rate = height + S * N;
-    Attention attention;
+    const int S = in.n_widths;
+    const Side out = {work, work + N, work + 2 * N, work + (2 + S) * N};
     for (int64_t j = 0; j < N; ++j) {
-        attention.spent(r + 40 * S);
         const bool observed = j < in.m && isfinite(sigma[j]);
-        const double variance = observed ? sigma[j] * sigma[j] : 1.0, psi = j < in.m ? in.psi[j] : 1.0;
-        value[j] = observed ? residual[j] : 0.0;
-        mask[j] = observed ? 1.0 : 0.0;
-        double spread = 0.0;
-        for (int a = 0; a < r; ++a) spread += in.factors_t[a * N + j] * in.factors_t[a * N + j];
-        squared[j] = value[j] * value[j] / (1.0 + spread / (psi + variance));
+        out.value[j] = observed ? residual[j] : 0.0, out.mask[j] = observed ? 1.0 : 0.0;
+        // The variance, for a while where the first precision will be.
+        out.inverse[j] = observed ? sigma[j] * sigma[j] : 1.0;
+    }
+    const VecD one = broadcast<VecD>(1.0);
+    for (int64_t j = 0; j < N; j += L) {
+        attention.spent(20 * S);
+        const VecD variance = load<VecD>(out.inverse + j), psi = load<VecD>(in.psi + j);
         for (int c = 0; c < S; ++c) {
-            inverse[c * N + j] = 1.0 / (psi + in.scale_squared[c] * variance);
-            height[c * N + j] = in.share[c] * sqrt(inverse[c * N + j]);
+            const VecD inverse = one / fma(broadcast<VecD>(in.scale_squared[c]), variance, psi);
+            store(out.inverse + c * N + j, inverse);
+            store(out.height + c * N + j, VecD(broadcast<VecD>(in.share[c]) * root(inverse)));
         }
-        for (int c = 0; c < S; ++c) rate[c * N + j] = -0.5 * (inverse[c * N + j] - inverse[w * N + j]);
+    }
+    return out;
+}
+
+int64_t posterior_work(const WidthsModel& in) { return side_work(in) + 3 * in.padded; }
+
+// Expected squared residuals of V vectors of points from j on, around the curve of a position; C holds its covariance, packed, with
+// elements off the diagonal twice as large: they count twice in f' C f.
+template <int V>
+BADAC_INLINE void square(const WidthsModel& in, const Side& side, const double* position, const double* C, int64_t j, double* squared) {
+    const int64_t N = in.padded;
+    const int r = in.r;
+    VecD left[V], spread[V];
+    for (int v = 0; v < V; ++v) left[v] = load<VecD>(side.value + j + v * L), spread[v] = broadcast<VecD>(0.0);
+    for (int a = 0; a < r; ++a) {
+        const VecD minus = broadcast<VecD>(-position[a]);
+        for (int v = 0; v < V; ++v) left[v] = fma(minus, load<VecD>(in.factors_t + a * N + j + v * L), left[v]);
+    }
+    for (int a = 0; a < r; ++a) {
+        VecD row[V];
+        for (int v = 0; v < V; ++v) row[v] = broadcast<VecD>(0.0);
+        for (int c = a; c < r; ++c, ++C) {
+            const VecD entry = broadcast<VecD>(*C);
+            for (int v = 0; v < V; ++v) row[v] = fma(entry, load<VecD>(in.factors_t + c * N + j + v * L), row[v]);
+        }
+        for (int v = 0; v < V; ++v) spread[v] = fma(row[v], load<VecD>(in.factors_t + a * N + j + v * L), spread[v]);
+    }
+    for (int v = 0; v < V; ++v)
+        store(squared + j + v * L, VecD(load<VecD>(side.mask + j + v * L) * fma(left[v], left[v], spread[v])));
+}
+
+// Expected precisions of V vectors of points from j on, from their squared residuals.
+template <int V>
+BADAC_INLINE void weigh(const WidthsModel& in, const Side& side, const double* squared, int64_t j, double* weight) {
+    const int64_t N = in.padded;
+    const int S = in.n_widths, w = in.widest;
+    VecD sum[V], weighed[V], half[V], widest[V];
+    for (int v = 0; v < V; ++v) {
+        widest[v] = load<VecD>(side.inverse + w * N + j + v * L);
+        half[v] = load<VecD>(squared + j + v * L) * broadcast<VecD>(-0.5);
+        sum[v] = load<VecD>(side.height + w * N + j + v * L), weighed[v] = sum[v] * widest[v];
+    }
+    for (int c = 0; c < S; ++c) {
+        if (c == w) continue;
+        VecD part[V], inverse[V];
+        for (int v = 0; v < V; ++v) {
+            inverse[v] = load<VecD>(side.inverse + c * N + j + v * L);
+            part[v] = (inverse[v] - widest[v]) * half[v];
+        }
+        exp_negative_of(part);
+        for (int v = 0; v < V; ++v) {
+            part[v] = part[v] * load<VecD>(side.height + c * N + j + v * L);
+            sum[v] = sum[v] + part[v], weighed[v] = fma(part[v], inverse[v], weighed[v]);
+        }
+    }
+    for (int v = 0; v < V; ++v) store(weight + j + v * L, VecD(load<VecD>(side.mask + j + v * L) * weighed[v] / sum[v]));
+}
+
+// Sums over the points of K rows of N products with the weights.
+template <int K>
+BADAC_INLINE void sums(const double* weight, const double* rows, int64_t N, double* out) {
+    VecD sum[K];
+    for (int k = 0; k < K; ++k) sum[k] = broadcast<VecD>(0.0);
+    for (int64_t j = 0; j < N; j += L) {
+        const VecD w = load<VecD>(weight + j);
+        for (int k = 0; k < K; ++k) sum[k] = fma(w, load<VecD>(rows + k * N + j), sum[k]);
+    }
+    for (int k = 0; k < K; ++k) out[k] = total(sum[k]);
+}
+
+void all_sums(const double* weight, const double* rows, int64_t count, int64_t N, double* out, Attention& attention) {
+    int64_t e = 0;
+    for (; e + kVectors <= count; e += kVectors) attention.spent(kVectors * N / L), sums<kVectors>(weight, rows + e * N, N, out + e);
+    for (; e < count; ++e) attention.spent(N / L), sums<1>(weight, rows + e * N, N, out + e);
+}
+
+void posterior(const WidthsModel& in, const double* residual, const double* sigma, bool started, int max_steps, double tolerance,
+               double* work, double* weight_out, double* squared_out) {
+    const int64_t N = in.padded;
+    const int r = in.r, p = r * (r + 1) / 2;
+    Attention attention;
+    const Side side = side_by_side(in, residual, sigma, work, attention);
+    double *weight = work + side_work(in), *squared = weight + N, *scaled = squared + N;
+    if (started) {
+        for (int64_t j = 0; j < N; ++j) squared[j] = j < in.m && side.mask[j] > 0.0 ? squared_out[j] : 0.0;
+    } else {
+        const VecD one = broadcast<VecD>(1.0);
+        for (int64_t j = 0; j < N; j += L) {
+            attention.spent(r);
+            VecD spread = broadcast<VecD>(0.0);
+            for (int a = 0; a < r; ++a) {
+                const VecD f = load<VecD>(in.factors_t + a * N + j);
+                spread = fma(f, f, spread);
+            }
+            // psi + sigma^2: there need not be a width of one.
+            VecD variance = load<VecD>(in.psi + j);
+            for (int i = 0; i < L; ++i) variance[i] += side.mask[j + i] > 0.0 ? sigma[j + i] * sigma[j + i] : 1.0;
+            const VecD value = load<VecD>(side.value + j);
+            store(squared + j, VecD(value * value / (one + spread / variance)));
+        }
     }
     double position[kWidthsMaxRank], A[kWidthsMaxRank * (kWidthsMaxRank + 1) / 2], b[kWidthsMaxRank], moved[kWidthsMaxRank];
-    for (int a = 0; a < r; ++a) position[a] = 0.0;
+    double moved_before[kWidthsMaxRank], change_before[kWidthsMaxRank];
+    for (int a = 0; a < r; ++a) position[a] = moved_before[a] = change_before[a] = 0.0;
     for (int step = 0; step < max_steps; ++step) {
-        for (int64_t j = 0; j < N; j += L) {
-            attention.spent(20 * S);
-            const VecD square = load<VecD>(squared + j);
-            VecD sum = load<VecD>(height + w * N + j), weighed = sum * load<VecD>(inverse + w * N + j);
-            for (int c = 0; c < S; ++c) {
-                if (c == w) continue;
-                const VecD part = load<VecD>(height + c * N + j) * exp_negative(VecD(load<VecD>(rate + c * N + j) * square));
-                sum = sum + part;
-                weighed = fma(part, load<VecD>(inverse + c * N + j), weighed);
-            }
-            store(weight + j, VecD(load<VecD>(mask + j) * weighed / sum));
-        }
-        for (int e = 0; e < p; ++e) {
-            attention.spent(N / L);
-            const double* row = in.products_t + e * N;
-            VecD sum[kVectors];
-            for (int v = 0; v < kVectors; ++v) sum[v] = broadcast<VecD>(0.0);
-            for (int64_t j = 0; j < N; j += kGroup)
-                for (int v = 0; v < kVectors; ++v) sum[v] = fma(load<VecD>(weight + j + v * L), load<VecD>(row + j + v * L), sum[v]);
-            A[e] = total(VecD((sum[0] + sum[1]) + (sum[2] + sum[3])));
-        }
-        for (int a = 0; a < r; ++a) {
+        int64_t j = 0;
+        for (; j + kVectors * L <= N; j += kVectors * L) attention.spent(20 * in.n_widths * kVectors), weigh<kVectors>(in, side, squared, j, weight);
+        for (; j < N; j += L) attention.spent(20 * in.n_widths), weigh<1>(in, side, squared, j, weight);
+        for (j = 0; j < N; j += L) store(scaled + j, VecD(load<VecD>(weight + j) * load<VecD>(side.value + j)));
+        all_sums(scaled, in.factors_t, r, N, b, attention);
+        // From the factors and not from a table of their products, which would not stay in the innermost cache.
+        double* sum = A;
+        for (int a = 0; a < r; sum += r - a, ++a) {
             const double* row = in.factors_t + a * N;
-            VecD sum = broadcast<VecD>(0.0);
-            for (int64_t j = 0; j < N; j += L) sum = fma(VecD(load<VecD>(weight + j) * load<VecD>(value + j)), load<VecD>(row + j), sum);
-            b[a] = total(sum);
+            for (j = 0; j < N; j += L) store(scaled + j, VecD(load<VecD>(weight + j) * load<VecD>(row + j)));
+            all_sums(scaled, row, r - a, N, sum, attention);
         }
         attention.spent(r * p);
         invert<kWidthsMaxRank>(A, r);
@@ -85,29 +180,24 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
         for (int a = 0; a < r; ++a)
             for (int c = a; c < r; ++c, ++entry) {
                 moved[a] += *entry * b[c];
-                // Off-diagonal elements count twice in f' C f.
                 if (c != a) moved[c] += *entry * b[a], *entry *= 2.0;
             }
+        double along = 0.0, square_of_turn = 0.0;
         for (int a = 0; a < r; ++a) {
-            const double away = moved[a] > position[a] ? moved[a] - position[a] : position[a] - moved[a];
+            const double move = moved[a] - position[a], away = move > 0.0 ? move : -move, turn = move - change_before[a];
             change = away > change ? away : change;
-            position[a] = moved[a];
+            along += move * turn, square_of_turn += turn * turn;
+            change_before[a] = move;
         }
-        for (int64_t j = 0; j < N; j += kGroup) {
-            attention.spent(kVectors * (r + p));
-            VecD left[kVectors], spread[kVectors];
-            for (int v = 0; v < kVectors; ++v) left[v] = load<VecD>(value + j + v * L), spread[v] = broadcast<VecD>(0.0);
-            for (int a = 0; a < r; ++a) {
-                const VecD minus = broadcast<VecD>(-position[a]);
-                for (int v = 0; v < kVectors; ++v) left[v] = fma(minus, load<VecD>(in.factors_t + a * N + j + v * L), left[v]);
-            }
-            for (int e = 0; e < p; ++e) {
-                const VecD c = broadcast<VecD>(A[e]);
-                for (int v = 0; v < kVectors; ++v) spread[v] = fma(c, load<VecD>(in.products_t + e * N + j + v * L), spread[v]);
-            }
-            for (int v = 0; v < kVectors; ++v)
-                store(squared + j + v * L, VecD(load<VecD>(mask + j + v * L) * fma(left[v], left[v], spread[v])));
+        // Anderson's acceleration, from the third step on.
+        double back = step >= 2 && square_of_turn > 0.0 ? along / square_of_turn : 0.0;
+        back = back > kWidthsMostBack ? kWidthsMostBack : back < -kWidthsMostAhead ? -kWidthsMostAhead : back;
+        for (int a = 0; a < r; ++a) {
+            position[a] = moved[a] - back * (moved[a] - moved_before[a]);
+            moved_before[a] = moved[a];
         }
+        for (j = 0; j + kVectors * L <= N; j += kVectors * L) attention.spent(kVectors * (r + p)), square<kVectors>(in, side, position, A, j, squared);
+        for (; j < N; j += L) attention.spent(r + p), square<1>(in, side, position, A, j, squared);
         if (change < tolerance) break;
     }
     for (int64_t j = 0; j < in.m; ++j) weight_out[j] = weight[j], squared_out[j] = squared[j];
@@ -115,59 +205,77 @@ void posterior(const WidthsModel& in, const double* residual, const double* sigm
 
 int64_t likelihood_work(const WidthsModel& in, int64_t n_positions) {
     const int64_t padded = (n_positions + kDraws - 1) / kDraws * kDraws;
-    return in.r * padded + 2 * in.m * in.n_widths + padded;
+    return side_work(in) + in.r * padded + padded;
 }
 
 void log_likelihood(const WidthsModel& in, const double* residual, const double* sigma, const double* positions, int64_t n_positions,
                     double* work, double* out) {
-    const int64_t padded = (n_positions + kDraws - 1) / kDraws * kDraws;
+    const int64_t N = in.padded, padded = (n_positions + kDraws - 1) / kDraws * kDraws;
     const int r = in.r, S = in.n_widths, w = in.widest;
-    double *position = work, *coefficient = position + r * padded, *score = coefficient + 2 * in.m * S;
+    Attention attention;
+    const Side side = side_by_side(in, residual, sigma, work, attention);
+    double *position = work + side_work(in), *score = position + r * padded;
     for (int64_t k = 0; k < padded; ++k)
         for (int a = 0; a < r; ++a) position[a * padded + k] = positions[(k < n_positions ? k : n_positions - 1) * r + a];
-    // The widest first, then the others; heights relative to their sum, whose log is the same for all positions.
+    // Heights relative to their sum, whose log is the same for all positions. What is missing has the widest alone, of height and
+    // precision nothing but one and zero.
     double highest = 0.0;
-    for (int64_t j = 0; j < in.m; ++j) {
-        if (!isfinite(sigma[j])) continue;
-        double* at = coefficient + 2 * j * S;
-        const double variance = sigma[j] * sigma[j], widest = 1.0 / (in.psi[j] + in.scale_squared[w] * variance);
-        double top = in.share[w] * sqrt(widest);
-        at[0] = -0.5 * widest, at[1] = top;
-        int place = 1;
-        for (int c = 0; c < S; ++c) {
-            if (c == w) continue;
-            const double inverse = 1.0 / (in.psi[j] + in.scale_squared[c] * variance), height = in.share[c] * sqrt(inverse);
-            at[2 * place] = -0.5 * (inverse - widest), at[2 * place + 1] = height;
-            top += height, ++place;
+    {
+        const VecD one = broadcast<VecD>(1.0), zero = broadcast<VecD>(0.0);
+        VecD exponent = zero, logs = zero;
+        for (int64_t j = 0; j < N; j += L) {
+            attention.spent(20 + 4 * S);
+            const VecD mask = load<VecD>(side.mask + j), missing = one - mask;
+            VecD top = zero;
+            for (int c = 0; c < S; ++c) top = top + load<VecD>(side.height + c * N + j);
+            const VecD scaled = mask / top, widest = load<VecD>(side.inverse + w * N + j);
+            for (int c = 0; c < S; ++c) {
+                const int64_t at = c * N + j;
+                const VecD height = load<VecD>(side.height + at) * scaled;
+                store(side.height + at, c == w ? VecD(height + missing) : height);
+                store(side.inverse + at, VecD(mask * broadcast<VecD>(-0.5) * (c == w ? widest : VecD(load<VecD>(side.inverse + at) - widest))));
+            }
+            const VecD mantissa = take_exponent<double>(fma(mask, top, missing), exponent);
+            logs = logs + log_mantissa(mantissa);
+            for (int i = 0; i < L; ++i) highest -= mask[i] * kHalfLog2Pi;
         }
-        for (int c = 0; c < S; ++c) at[2 * c + 1] /= top;
-        highest += log(top) - kHalfLog2Pi;
+        highest += total(VecD(fma(exponent, broadcast<VecD>(kLog2), logs)));
     }
-    Attention attention;
     for (int64_t k = 0; k < padded; k += kDraws) {
         VecD sum[2], product[2], exponent[2];
         for (int v = 0; v < 2; ++v) sum[v] = exponent[v] = broadcast<VecD>(0.0), product[v] = broadcast<VecD>(1.0);
         int count = 0;
-        for (int64_t j = 0; j < in.m; ++j) {
-            if (!isfinite(sigma[j])) continue;
-            attention.spent(2 * r + 40 * S);
-            const double *at = coefficient + 2 * j * S, *row = in.factors + j * r;
-            VecD square[2], bracket[2];
-            square[0] = square[1] = broadcast<VecD>(residual[j]);
+        // Points two at a time: padded as they are, there is always a second.
+        for (int64_t j = 0; j < in.m; j += kPoints) {
+            attention.spent(kPoints * (2 * r + 40 * S));
+            VecD square[kPoints * 2], bracket[kPoints * 2];
+            for (int q = 0; q < kPoints; ++q) square[2 * q] = square[2 * q + 1] = broadcast<VecD>(side.value[j + q]);
             for (int a = 0; a < r; ++a) {
-                const VecD minus = broadcast<VecD>(-row[a]);
-                for (int v = 0; v < 2; ++v) square[v] = fma(minus, load<VecD>(position + a * padded + k + v * L), square[v]);
+                const VecD at[2] = {load<VecD>(position + a * padded + k), load<VecD>(position + a * padded + k + L)};
+                for (int q = 0; q < kPoints; ++q) {
+                    const VecD minus = broadcast<VecD>(-in.factors_t[a * N + j + q]);
+                    for (int v = 0; v < 2; ++v) square[2 * q + v] = fma(minus, at[v], square[2 * q + v]);
+                }
             }
-            for (int v = 0; v < 2; ++v) {
-                square[v] = square[v] * square[v];
-                sum[v] = fma(broadcast<VecD>(at[0]), square[v], sum[v]);
-                bracket[v] = broadcast<VecD>(at[1]);
+            for (int q = 0; q < kPoints; ++q)
+                for (int v = 0; v < 2; ++v) {
+                    square[2 * q + v] = square[2 * q + v] * square[2 * q + v];
+                    sum[v] = fma(broadcast<VecD>(side.inverse[w * N + j + q]), square[2 * q + v], sum[v]);
+                    bracket[2 * q + v] = broadcast<VecD>(side.height[w * N + j + q]);
+                }
+            for (int c = 0; c < S; ++c) {
+                if (c == w) continue;
+                VecD part[kPoints * 2];
+                for (int q = 0; q < kPoints; ++q)
+                    for (int v = 0; v < 2; ++v) part[2 * q + v] = broadcast<VecD>(side.inverse[c * N + j + q]) * square[2 * q + v];
+                exp_negative_of(part);
+                for (int q = 0; q < kPoints; ++q)
+                    for (int v = 0; v < 2; ++v)
+                        bracket[2 * q + v] = fma(broadcast<VecD>(side.height[c * N + j + q]), part[2 * q + v], bracket[2 * q + v]);
             }
-            for (int c = 1; c < S; ++c)
-                for (int v = 0; v < 2; ++v)
-                    bracket[v] = fma(broadcast<VecD>(at[2 * c + 1]), exp_negative(VecD(broadcast<VecD>(at[2 * c]) * square[v])), bracket[v]);
-            for (int v = 0; v < 2; ++v) product[v] = product[v] * bracket[v];
-            if (++count % kProduct == 0)
+            for (int q = 0; q < kPoints; ++q)
+                for (int v = 0; v < 2; ++v) product[v] = product[v] * bracket[2 * q + v];
+            if ((count += kPoints) % kProduct == 0)
                 for (int v = 0; v < 2; ++v) product[v] = take_exponent<double>(product[v], exponent[v]);
         }
         for (int v = 0; v < 2; ++v) {
@@ -178,7 +286,7 @@ void log_likelihood(const WidthsModel& in, const double* residual, const double*
     for (int64_t k = 0; k < n_positions; ++k) out[k] = score[k] + highest;
 }
 
-const WidthsKernels kernels = {kGroup, kDraws, posterior_work, posterior, likelihood_work, log_likelihood};
+const WidthsKernels kernels = {L, kDraws, posterior_work, posterior, likelihood_work, log_likelihood};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

@@ -11,14 +11,13 @@
 namespace badac {
 
 constexpr int kWidthsMaxRank = 48, kWidthsMaxWidths = 64;
+constexpr double kWidthsMostBack = 0.5, kWidthsMostAhead = 1.0;  // also in badac/_kernels/widths.py
 
 struct WidthsModel {
-    int64_t m, padded;   // points, and points rounded up to whole groups of vectors
+    int64_t m, padded;   // points, and points rounded up to whole vectors
     int r, n_widths, widest;
-    const double* factors;     // (m, r)
     const double* factors_t;   // (r, padded), zeros beyond m
-    const double* products_t;  // (r (r + 1) / 2, padded): products of the factors, upper triangle row by row
-    const double* psi;         // (m)
+    const double* psi;         // (padded), ones beyond m
     const double *share, *scale_squared;  // (n_widths)
 };
 
@@ -26,8 +25,9 @@ struct WidthsKernels {
     int group;  // points are padded to multiples of this
     int draws;  // positions are padded to multiples of this
     int64_t (*posterior_work)(const WidthsModel&);
-    void (*posterior)(const WidthsModel&, const double* residual, const double* sigma, int max_steps, double tolerance, double* work,
-                      double* weight, double* squared);
+    // `squared` is where the alternation begins if it has started, and what it ends with.
+    void (*posterior)(const WidthsModel&, const double* residual, const double* sigma, bool started, int max_steps, double tolerance,
+                      double* work, double* weight, double* squared);
     int64_t (*likelihood_work)(const WidthsModel&, int64_t n_positions);
     void (*log_likelihood)(const WidthsModel&, const double* residual, const double* sigma, const double* positions,
                            int64_t n_positions, double* work, double* out);

@@ -314,7 +314,21 @@ def _likelihood(n: int, m: int, r: int, positions: int) -> Arguments:
 
 def _posterior_of_widths(n: int, m: int, r: int, max_steps: int) -> Arguments:
     # No tolerance: all go on to the last step, whatever rounding says about having settled.
-    return {"points": _wide(n, m, r), "max_steps": max_steps, "tolerance": 0.0}
+    points = _wide(n, m, r)
+    start = np.random.default_rng(2).chisquare(1.0, (n, m)) if m % 2 else None
+    return {"points": points, "start": start, "max_steps": max_steps, "tolerance": 0.0}
+
+
+def _draws(n: int, k: int, r: int, count: int) -> Arguments:
+    rng = np.random.default_rng([n, k, r])
+    responsibility = rng.exponential(1.0, (n, k)) ** 3
+    return {
+        "precision": _packed(rng, n, r),
+        "shift": rng.standard_normal((n, r)),
+        "components": Components(_packed(rng, k, r), rng.standard_normal((k, r)), np.zeros(k)),
+        "responsibility": responsibility / responsibility.sum(axis=1, keepdims=True),
+        "points": rng.standard_normal((count, r)),
+    }
 
 
 def _counted(n: int, m: int, r: int) -> CountedPoints:
@@ -744,6 +758,14 @@ TABLE: dict[str, Row] = {
     ),
     "bump_ratios": Row(_bumps, _BUMPS, (700, 40, 6, 2), (15_000, 300, 40, 2), 1e-8, 1e-8),
     "bump_average": Row(_bump_average, _BUMPS, (700, 40, 6, 2), (15_000, 300, 40, 2), 1e-8, 1e-8),
+    "latent_draws": Row(
+        _draws,
+        [(1, 1, 1, 1), (7, 3, 2, 16), (9, 1, 5, 16), (4, 20, 13, 6), (3, 2, 50, 4)],
+        (900, 6, 5, 16),
+        (60_000, 40, 12, 40),
+        1e-9,
+        1e-9,
+    ),
     "widths_log_likelihood": Row(
         _likelihood,
         [(*size, 11) for size in _WIDTHS],

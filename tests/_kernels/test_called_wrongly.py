@@ -292,13 +292,31 @@ def low_rank(name: str, n: int = 2, p: int = 3, q: int = 2, **changed: Any) -> N
 
 def widths(name: str, n: int = 2, m: int = 3, r: int = 1, **changed: Any) -> None:
     given: dict[str, Any] = (
-        {"weight": np.empty((n, m)), "squared": np.empty((n, m)), "max_steps": 5, "tolerance": 0.0}
+        {
+            "weight": np.empty((n, m)),
+            "squared": np.zeros((n, m)),
+            "started": False,
+            "max_steps": 5,
+            "tolerance": 0.0,
+        }
         if name == "widths_posterior"
         else {"out": np.empty((n, 4)), "positions": np.zeros((n, 4, r))}
     )
     given |= {"residual": np.ones((n, m)), "sigma": np.ones((n, m)), "factors": np.ones((m, r))}
     given |= {"psi": np.ones(m), "share": np.ones(1), "scale": np.ones(1)}
     getattr(core, name)(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def draws(n: int = 2, k: int = 3, r: int = 2, count: int = 4, **changed: Any) -> None:
+    p = r * (r + 1) // 2
+    given: dict[str, Any] = {
+        "out": np.empty((n, count, r)),
+        "precision": np.ones((n, p)),
+        "shift": np.ones((n, r)),
+    }
+    given |= {"own_precision": np.ones((k, p)), "own_shift": np.ones((k, r))}
+    given |= {"responsibility": np.full((n, k), 1.0 / k), "points": np.zeros((count, r))}
+    core.latent_draws(**{**given, "n_threads": 1, **changed})
 
 
 def growth(**changed: Any) -> None:
@@ -397,6 +415,7 @@ CALLS: dict[str, Call] = {
     "curve_log_evidence": curve_log_evidence,
     "bumps": bumps,
     **{n: lambda n=n, **c: widths(n, **c) for n in ("widths_posterior", "widths_log_likelihood")},
+    "latent_draws": draws,
     "pointwise_logsumexp": pointwise,
     "curves_log_sums": curves_log_sums,
     "points_log_sums": points_log_sums,

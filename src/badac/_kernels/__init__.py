@@ -4,8 +4,8 @@ A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMP
 or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
 else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
 that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `factor`, `points`, `low_rank`,
-`pointwise`, `single`, `hypotheses`, `widths`, `counts`, `spread`, `trees`, `rows`). All take `n_threads`, and no result depends
-on it.
+`pointwise`, `single`, `hypotheses`, `widths`, `draws`, `counts`, `spread`, `trees`, `rows`). All take `n_threads`, and no
+result depends on it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from badac._kernels import counts as _counts
+from badac._kernels import draws as _draws
 from badac._kernels import factor as _factor
 from badac._kernels import hypotheses as _hypotheses
 from badac._kernels import latent as _latent
@@ -53,6 +54,7 @@ __all__ = [
     "factor_sums",
     "grouped_points",
     "grow_trees",
+    "latent_draws",
     "latent_improved",
     "latent_left_out",
     "latent_log_evidence",
@@ -147,6 +149,7 @@ latent_posterior = _dispatched(_latent.latent_posterior)
 latent_step = _dispatched(_latent.latent_step)
 latent_improved = _dispatched(_latent.latent_improved)
 latent_left_out = _dispatched(_latent.latent_left_out)
+latent_draws = _dispatched(_draws.latent_draws)
 weigh_points = _dispatched(_latent.weigh_points)
 factor_project = _dispatched(_factor.factor_project)
 factor_sums = _dispatched(_factor.factor_sums)

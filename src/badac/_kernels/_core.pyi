@@ -471,6 +471,20 @@ def poisson_log_likelihood(
     level: str,
 ) -> None: ...
 
+draws_max_rank: int
+
+def latent_draws(
+    out: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    own_precision: FloatArray,
+    own_shift: FloatArray,
+    responsibility: FloatArray,
+    points: FloatArray,
+    *,
+    n_threads: int,
+) -> None: ...
+
 widths_max_rank: int
 widths_max_widths: int
 
@@ -484,6 +498,7 @@ def widths_posterior(
     share: FloatArray,
     scale: FloatArray,
     *,
+    started: bool,
     max_steps: int,
     tolerance: float,
     n_threads: int,

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from badac._kernels import (
     counts,
+    draws,
     factor,
     hypotheses,
     latent,
@@ -306,9 +307,28 @@ class WidthsLikelihood(Protocol):
     def __call__(self, points: WidePoints, positions: FloatArray, *, n_threads: int = 1) -> FloatArray: ...
 
 
+class LatentDraws(Protocol):
+    def __call__(
+        self,
+        precision: FloatArray,
+        shift: FloatArray,
+        components: Components,
+        responsibility: FloatArray,
+        points: FloatArray,
+        *,
+        n_threads: int = 1,
+    ) -> FloatArray: ...
+
+
 class WidthsPosterior(Protocol):
     def __call__(
-        self, points: WidePoints, *, max_steps: int, tolerance: float, n_threads: int = 1
+        self,
+        points: WidePoints,
+        start: FloatArray | None = None,
+        *,
+        max_steps: int,
+        tolerance: float,
+        n_threads: int = 1,
     ) -> tuple[FloatArray, FloatArray]: ...
 
 
@@ -406,6 +426,7 @@ class Backend:
     curve_log_evidence: CurveLogEvidence = hypotheses.curve_log_evidence
     bump_ratios: BumpRatios = hypotheses.bump_ratios
     bump_average: BumpAverage = hypotheses.bump_average
+    latent_draws: LatentDraws = draws.latent_draws
     widths_log_likelihood: WidthsLikelihood = widths.widths_log_likelihood
     widths_posterior: WidthsPosterior = widths.widths_posterior
     poisson_log_likelihood: PoissonLikelihood = counts.poisson_log_likelihood

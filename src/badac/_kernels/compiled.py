@@ -71,6 +71,7 @@ COMPILED = Backend(
     latent_step=latent.latent_step,
     latent_improved=latent.latent_improved,
     latent_left_out=latent.latent_left_out,
+    latent_draws=latent.latent_draws,
     weigh_points=latent.weigh_points,
     factor_project=factor.factor_project,
     factor_sums=factor.factor_sums,

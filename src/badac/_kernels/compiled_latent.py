@@ -34,7 +34,7 @@ from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.stretches import Stretches
 from badac._kernels.widths import WidePoints
 
-_ABI = 19  # of `_core`, counted up when a signature there changes
+_ABI = 20  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(
@@ -415,14 +415,45 @@ def widths_log_likelihood(points: WidePoints, positions: FloatArray, *, n_thread
     return out
 
 
+def latent_draws(
+    precision: FloatArray,
+    shift: FloatArray,
+    components: Components,
+    responsibility: FloatArray,
+    points: FloatArray,
+    *,
+    n_threads: int = 1,
+) -> FloatArray:
+    count, rank = points.shape
+    if rank > _core.draws_max_rank:
+        return NUMPY.latent_draws(precision, shift, components, responsibility, points)
+    out = np.empty((len(shift), count, rank))
+    arrays = (precision, shift, components.precision, components.shift, responsibility, points)
+    own = [_whole(array, dtype=np.float64) for array in arrays]
+    _core.latent_draws(out, *own, n_threads=how(n_threads)["n_threads"])
+    return out
+
+
 def widths_posterior(
-    points: WidePoints, *, max_steps: int, tolerance: float, n_threads: int = 1
+    points: WidePoints,
+    start: FloatArray | None = None,
+    *,
+    max_steps: int,
+    tolerance: float,
+    n_threads: int = 1,
 ) -> tuple[FloatArray, FloatArray]:
     if not _can_weigh(points):
-        return NUMPY.widths_posterior(points, max_steps=max_steps, tolerance=tolerance)
-    weight, squared = np.empty(points.residual.shape), np.empty(points.residual.shape)
+        return NUMPY.widths_posterior(points, start, max_steps=max_steps, tolerance=tolerance)
+    weight = np.empty(points.residual.shape)
+    squared = np.empty(weight.shape) if start is None else np.array(start, dtype=np.float64, order="C")
     _core.widths_posterior(
-        weight, squared, *_shares(points), max_steps=max_steps, tolerance=tolerance, **how(n_threads)
+        weight,
+        squared,
+        *_shares(points),
+        started=start is not None,
+        max_steps=max_steps,
+        tolerance=tolerance,
+        **how(n_threads),
     )
     return weight, squared
 

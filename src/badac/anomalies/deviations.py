@@ -33,7 +33,13 @@ from badac.anomalies.isolated import Isolated, isolated_members
 from badac.anomalies.learned_summary import class_summaries, process_summaries
 from badac.anomalies.model import FloatArray, Known
 from badac.anomalies.on_a_grid import OnGrid
-from badac.anomalies.rare import doubtful_members, rare_population, strange_ones, suspects
+from badac.anomalies.rare import (
+    doubtful_members,
+    members_under_class,
+    rare_population,
+    strange_ones,
+    suspects,
+)
 from badac.anomalies.sequence import coordinates
 from badac.anomalies.smooth import SmoothDeviation
 from badac.anomalies.something_else import SomethingElse
@@ -165,8 +171,13 @@ class Deviations:
         assert self.grid is not None
         summaries = self.grid.classes
 
+        # How well each of the doubtful is explained by its class: what is dear under other than Gaussian noise is asked once.
+        evidence = np.full(len(known.label), np.nan)
+
         def strange(index: int) -> IntArray:
-            rows = suspects(known, index, summaries[index], doubtful)
+            members = members_under_class(known, index, summaries[index], doubtful)
+            evidence[members[0]] = members[1].log_evidence
+            rows = suspects(known, index, summaries[index], doubtful, members)
             return strange_ones(rows, self.log_bayes_factor(known.training[rows])) if rows.size else rows
 
         rare = list(in_order(strange, range(len(summaries))))
@@ -175,7 +186,7 @@ class Deviations:
             parts += [
                 partial(self._rare, known, index, rows),
                 partial(self._isolated, known, index, rows),
-                partial(self._unseen, known, index, rows, doubtful, lengths[index]),
+                partial(self._unseen, known, index, rows, doubtful, lengths[index], evidence),
             ]
         # All kinds of all classes side by side: they differ in how long they take.
         found = each_apart(lambda number, own: parts[number](own), len(parts), rng)
@@ -219,18 +230,22 @@ class Deviations:
         rare: IntArray,
         doubtful: BoolArray,
         length: float | None,
+        evidence: FloatArray,
         _: np.random.Generator,
     ) -> tuple[Unseen, ...]:
-        """Members of class `index` unlike all that were seen, and unlike those that are known as rare (rows)."""
+        """Members of class `index` unlike all that were seen, and unlike those that are known as rare (rows).
+
+        `evidence` (n,) of the doubtful is that under their own class.
+        """
         assert self.grid is not None
         where, prior = self.grid.scales.where, float(known.log_prior[index])
         if where is None or prior == -np.inf:
             return ()
         rows = _others(known, index, rare)
         typical = known.training[rows[:MEMBERS_FOR_A_LENGTH]] if length is None else None
-        counted = Counted(rows.size, length, typical)
-        asked = known.training[rows[doubtful[rows]]]
-        return unseen_members(asked, self.grid.classes[index], prior, where, counted)
+        asked = rows[doubtful[rows]]
+        counted = Counted(rows.size, length, typical, evidence[asked])
+        return unseen_members(known.training[asked], self.grid.classes[index], prior, where, counted)
 
     def as_of_all(self, share: float) -> Self:
         """Return a copy with so many unseen members as a class of all training objects has, learned from a `share` of them.

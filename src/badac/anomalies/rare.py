@@ -54,8 +54,21 @@ def misfit(under: ObjectsUnderClass) -> FloatArray:
     return np.asarray((np.einsum("ij,ij->i", share, left) - count) / np.sqrt(2.0 * count))
 
 
-def suspects(
+def members_under_class(
     known: Known, index: int, summary: ClassSummary, among: BoolArray | None = None
+) -> tuple[npt.NDArray[np.int64], ObjectsUnderClass]:
+    """Rows of the training objects of a class, all or those `among` (n,), and these as the class sees them."""
+    own = known.label == index
+    rows = np.flatnonzero(own if among is None else own & among)
+    return rows, ObjectsUnderClass(known.training[rows], summary)
+
+
+def suspects(
+    known: Known,
+    index: int,
+    summary: ClassSummary,
+    among: BoolArray | None = None,
+    members: tuple[npt.NDArray[np.int64], ObjectsUnderClass] | None = None,
 ) -> npt.NDArray[np.int64]:
     """Return the rows of the training objects of a class that fit it badly, at most a twentieth of them.
 
@@ -66,12 +79,13 @@ def suspects(
     summary : ClassSummary
     among : (n,) bool, optional
         Training objects of whom it is known that the others fit better; all are asked if not given.
+    members : tuple, optional
+        `members_under_class` of them, if it is known already.
     """
-    own = known.label == index
-    rows = np.flatnonzero(own if among is None else own & among)
-    worse = misfit(ObjectsUnderClass(known.training[rows], summary))
+    rows, under = members_under_class(known, index, summary, among) if members is None else members
+    worse = misfit(under)
     asked = rows[worse > _MISFIT]
-    most = int(_MOST_ASKED * int(own.sum()))
+    most = int(_MOST_ASKED * int((known.label == index).sum()))
     if asked.size > most:
         asked = rows[np.argsort(-worse)[:most]]
     return np.sort(asked)

@@ -136,11 +136,14 @@ class Counted:
         Of their curves, in units of the range of the coordinates.
     typical : Measurements, optional
         Members that it is learned from, if it is not known.
+    log_evidence : (n,), optional
+        Of those that are asked, under the class, if it is known already.
     """
 
     members: int
     length: float | None = None
     typical: Measurements | None = None
+    log_evidence: FloatArray | None = None
 
 
 def unseen_members(
@@ -178,13 +181,17 @@ def unseen_members(
         Unseen(_continued(summary, where, times * own, variance), 0.0, times * own, factor.mean, variance)
         for times in _LENGTHS
     )
-    share = log_prior + np.log(_count(found, members, summary, n) / (n + 1.0)) - np.log(len(found))
+    known = None if counted is None else counted.log_evidence
+    evidence = ObjectsUnderClass(members, summary).log_evidence if known is None else known
+    share = log_prior + np.log(_count(found, members, evidence, n) / (n + 1.0)) - np.log(len(found))
     return tuple(replace(one, log_prior=float(share)) for one in found)
 
 
-def _count(unseen: tuple[Unseen, ...], members: Measurements, summary: ClassSummary, n: int) -> float:
-    """How many of n members of the class are of the kind: one for certain, and those that are explained better so."""
-    own = ObjectsUnderClass(members, summary).log_evidence
+def _count(unseen: tuple[Unseen, ...], members: Measurements, own: FloatArray, n: int) -> float:
+    """How many of n members of the class are of the kind: one for certain, and those that are explained better so.
+
+    `own` (k,) is the evidence of the members (k, m) under the class itself.
+    """
     # What an object of this noise can have at best does not tell members apart.
     worst = np.argsort(own + log_errors(members), kind="stable")[: max(_FEWEST_ASKED, int(_MOST_ASKED * n))]
     some = members[worst]

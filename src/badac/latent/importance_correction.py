@@ -22,6 +22,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.stats import norm, qmc
 
+from badac._kernels import latent_draws
 from badac._kernels.latent import unpack
 from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, logsumexp_rows
@@ -61,7 +62,8 @@ def importance_correction(
     broad = LatentLikelihood(_POWER * latent.precision, _POWER * latent.shift, _POWER * latent.offset)
     match = density.log_match(broad, n_threads=n_threads)
     responsibility = np.exp(match - logsumexp_rows(match)[:, None])
-    drawn = posterior_draws(broad, density, responsibility, standard_points(broad.rank, draws))
+    points = standard_points(broad.rank, draws)
+    drawn = posterior_draws(broad, density, responsibility, points, n_threads=n_threads)
     gaussian, exact = _log_gaussian(latent, drawn), log_likelihood(drawn)
     # The same draws on both sides: an object that is Gaussian misses nothing, however few they are.
     return logsumexp_rows(exact - _POWER * gaussian) - logsumexp_rows((1.0 - _POWER) * gaussian)
@@ -75,7 +77,12 @@ def _log_gaussian(latent: LatentLikelihood, positions: FloatArray) -> FloatArray
 
 
 def posterior_draws(
-    latent: LatentLikelihood, density: Mixture, responsibility: FloatArray, points: FloatArray
+    latent: LatentLikelihood,
+    density: Mixture,
+    responsibility: FloatArray,
+    points: FloatArray,
+    *,
+    n_threads: int = 1,
 ) -> FloatArray:
     """Return (n, K, r): positions that stand for each object's posterior, components in proportion to responsibility.
 
@@ -89,22 +96,9 @@ def posterior_draws(
     points : (K, r)
         Standard normal points.
     """
-    count = len(points)
-    middle = (np.arange(count) + 0.5) / count
-    chosen = (np.cumsum(responsibility, axis=1)[:, None, :-1] < middle[:, None]).sum(axis=2)
-    precision, shift, _ = density.components()
-    likelihood = unpack(latent.precision)
-    out = np.empty((len(latent), count, latent.rank))
-    for k, own in enumerate(unpack(precision)):
-        of_component = chosen == k
-        rows = np.flatnonzero(of_component.any(axis=1))
-        if not rows.size:
-            continue
-        root = np.linalg.inv(np.linalg.cholesky(likelihood[rows] + own))
-        mean = (root.transpose(0, 2, 1) @ (root @ (latent.shift[rows] + shift[k])[..., None]))[..., 0]
-        here = mean[:, None, :] + points @ root
-        out[rows] = np.where(of_component[rows][..., None], here, out[rows])
-    return out
+    return latent_draws(
+        latent.precision, latent.shift, density.components(), responsibility, points, n_threads=n_threads
+    )
 
 
 @lru_cache

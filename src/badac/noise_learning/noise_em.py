@@ -87,7 +87,7 @@ def fit_factor_and_noise(
     """
     if not isinstance(noise, LearnableWidths):
         return _fit_one_width(members, noise, scales, rng, basis, rank)
-    return improve_factor_and_noise(members, noise, None, scales, rng, basis)
+    return improve_factor_and_noise(members, noise, None, scales, rng, basis, rank)
 
 
 def improve_factor_and_noise(
@@ -97,16 +97,21 @@ def improve_factor_and_noise(
     scales: TrainingScales,
     rng: np.random.Generator,
     basis: FloatArray | None = None,
+    rank: int | None = None,
 ) -> FactorWithNoise:
-    """As `fit_factor_and_noise`, for noise whose EM starts at what other members taught, or at its own first guess."""
+    """As `fit_factor_and_noise`, for noise whose EM starts at what other members taught, or at its own first guess.
+
+    `rank` is the number of factors to begin with, chosen again when the first widths are known.
+    """
     assert isinstance(noise, LearnableWidths)
     current: Any = noise.initial() if start is None else start
     gaussian = _start(members, current)
-    # To begin with: chosen again when the first widths are known.
-    rank = choose_rank(gaussian, scales, rng, once=True)[0]
+    if rank is None:
+        rank = choose_rank(gaussian, scales, rng, once=True)[0]
     factor = held(Spectrum.of(gaussian, scales, max(rank, 1)).factor(rank), basis)
+    squared: FloatArray | None = None
     for step in range(_ROUNDS):
-        sites = gaussian_approximation(members, factor, current, details=True)
+        sites = gaussian_approximation(members, factor, current, details=True, start=squared)
         better = noise.improved(current, _residuals(members, sites, factor))
         if step == 1:
             # The first rank was chosen as if all points were bad.
@@ -114,7 +119,7 @@ def improve_factor_and_noise(
             factor = held(Spectrum.of(sites.objects, scales, max(rank, 1)).factor(rank), basis)
             sites = gaussian_approximation(members, factor, current, details=True)
         factor = _step(members, sites, factor, current, scales, basis)
-        change, current = current.distance(better), better
+        change, current, squared = current.distance(better), better, sites.squared
         if step > 2 and change < _SETTLED:
             break
     return FactorWithNoise(factor, current)
@@ -202,15 +207,22 @@ def _fit_one_width(
     if not is_open(noise):
         return fitted(members, float(noise.gaussian_scales()[1][0]))
     half = rng.permutation(members.n_objects) % 2 == 0
-    known, unknown = members[half], members[~half]
-    plain = fitted(known, 1.0)
+    halves = [(members[half], members[~half])]
+    if rank is None:
+        # Each half asks the other, unless families are only being compared at a number of factors that is given.
+        halves.append((members[~half], members[half]))
 
-    def loss(log_scale: float) -> float:
-        return -float(fitted(known, float(np.exp(log_scale))).log_evidence(unknown).mean())
+    def evidence(scale: float) -> FloatArray:
+        return np.concatenate([fitted(known, scale).log_evidence(unknown) for known, unknown in halves])
 
-    found = minimize_scalar(loss, bounds=np.log(_SCALE_RANGE), method="bounded", options={"xatol": 0.03})
+    found = minimize_scalar(
+        lambda log_scale: -float(evidence(float(np.exp(log_scale))).mean()),
+        bounds=np.log(_SCALE_RANGE),
+        method="bounded",
+        options={"xatol": 0.03},
+    )
     scale = float(np.exp(found.x))
-    gain = fitted(known, scale).log_evidence(unknown) - plain.log_evidence(unknown)
+    gain = evidence(scale) - evidence(1.0)
     decided = gain.sum() > 2.0 + 2.0 * float(gain.std()) * np.sqrt(len(gain))
     return fitted(members, scale if decided else 1.0)
 

@@ -66,6 +66,9 @@ class Variety:
         Whether it was told by the error bars that differ between members.
     pulls : (p,)
         Residuals in units of the error bars, at quiet points if there are any.
+    pulls_within : (p,)
+        The same, of an object whose points scatter by more than that in units of its own width: one that strays as a whole is
+        unlike the others, and says nothing of single points.
     """
 
     ratio: FloatArray
@@ -74,6 +77,7 @@ class Variety:
     factor: float | None
     by_slope: bool
     pulls: FloatArray
+    pulls_within: FloatArray
 
     @property
     def typical(self) -> float:
@@ -121,8 +125,22 @@ def measure_variety(
     elif slope is None and known.size and floor <= _QUIET:
         factor = floor
     shown = quiet if quiet.any() else np.ones_like(quiet)
-    pulls = np.concatenate([one.pull[:, shown].ravel() for one in found])
-    return Variety(ratio, floor, quiet, factor, slope is not None, pulls[np.isfinite(pulls)])
+    by_object = [one.pull[:, shown] for one in found]
+    pulls, within = (
+        np.concatenate([each.ravel() for each in some]) for some in (by_object, map(_within, by_object))
+    )
+    seen = np.isfinite(pulls)
+    return Variety(ratio, floor, quiet, factor, slope is not None, pulls[seen], within[seen])
+
+
+def _within(pulls: FloatArray) -> FloatArray:
+    """Pulls (k, m) in units of the central width of their object, where that is above one and enough points tell it."""
+    asked = np.isfinite(pulls).sum(axis=1) >= _MANY_POINTS
+    width = np.ones(len(pulls))
+    if asked.any():
+        low, high = np.nanquantile(pulls[asked], _ONE_SIGMA, axis=1)
+        width[asked] = np.maximum((high - low) / 2.0, 1.0)
+    return np.asarray(pulls / width[:, None])
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,9 +39,9 @@ from badac.latent.shape import is_better
 from badac.noise.model import LinkedNoise, Noise, ScaleMixture
 from badac.training import TrainingScales
 
-# Of widths and factors in turn, with EM steps between; the last ones begin near the end.
+# Of widths and factors in turn, with EM steps between; of all members of a large class the last ones, which begin near the end.
 _ROUNDS = 4
-_LAST_ROUNDS = 2
+_LAST_ROUNDS = 1
 _STEPS = 3
 _MORE = 3  # factors than seem needed: bad points must not explain away those that are missing
 _TO_BEGIN_WITH = 2400  # members, as many as the shape is chosen with
@@ -78,9 +78,10 @@ def as_gaussian(
         factor, rank = choose_factors(some, noise, scales, rng)
     else:
         factor = begin(some, noise, scales, rank)
+    squared = None
     if some is not members:
-        factor = alternate(members, factor, noise, scales, _LAST_ROUNDS)
-    return gaussian_approximation(members, factor, noise).objects, rank
+        factor, squared = _alternate(members, factor, noise, scales, _LAST_ROUNDS)
+    return gaussian_approximation(members, factor, noise, start=squared).objects, rank
 
 
 def choose_factors(
@@ -122,10 +123,19 @@ def alternate(
     members: Measurements, factor: Factor, noise: Noise, scales: TrainingScales, rounds: int
 ) -> Factor:
     """Find the widths under the factor model and the factor model of these widths, in turn."""
+    return _alternate(members, factor, noise, scales, rounds)[0]
+
+
+def _alternate(
+    members: Measurements, factor: Factor, noise: Noise, scales: TrainingScales, rounds: int
+) -> tuple[Factor, FloatArray | None]:
+    """As `alternate`, with the squared residuals (k, m) of the last round, where the next one may begin."""
+    squared: FloatArray | None = None
     for _ in range(rounds):
-        gaussian = gaussian_approximation(members, factor, noise).objects
-        factor = expectation_maximisation(gaussian, factor, scales, max_steps=_STEPS)
-    return factor
+        found = gaussian_approximation(members, factor, noise, start=squared)
+        factor = expectation_maximisation(found.objects, factor, scales, max_steps=_STEPS)
+        squared = found.squared
+    return factor, squared
 
 
 def at_first(members: Measurements, noise: Noise) -> Measurements:
