@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 from badac import BADACClassifier, Measurements, load, save
-from badac.comparison.common_cause import _LOG_FACTORS, _error_factor
+from badac.comparison.common_cause import _error_factor, _UnderFactors
 from badac.estimators.classifier import TrainingSupportWarning
 
 
@@ -92,11 +92,16 @@ def test_the_factor_is_right_for_known_densities(m: int, true: float) -> None:
     """Points of variance 1 + c^2 about zero, seen with errors of 1 that are stated as 1 / true; a tenth is strange."""
     rng = np.random.default_rng(1)
 
-    def curve(stated: float, strange: int = 0) -> np.ndarray:
+    def curve(stated: float, strange: int = 0) -> _UnderFactors:
         values = rng.normal(0.0, np.sqrt(0.25 + 1.0), (2000, m))
         values[:strange] += rng.normal(0.0, 10.0, (strange, m))
-        variance = 0.25 + (stated * np.exp(_LOG_FACTORS)) ** 2
-        return -0.5 * ((values**2).sum(axis=1)[:, None] / variance + m * np.log(variance))
+        squares = (values**2).sum(axis=1)
+
+        def log_density(factor: float) -> np.ndarray:
+            variance = 0.25 + (stated * factor) ** 2
+            return -0.5 * (squares / variance + m * np.log(variance))
+
+        return _UnderFactors(log_density)
 
     known = curve(1.0)
     clean, odd = _error_factor(known, curve(1.0 / true)), _error_factor(known, curve(1.0 / true, strange=100))
