@@ -139,13 +139,13 @@ CURVES = (
         "anomaly score: points",
         of_points,
         (2, 10, 50, 250, 500, 1000, 5000),
-        "sums over the points; memory is the table of bumps, points times shapes",
+        "sums over the points; memory is that of blocks of objects",
     ),
     Curve(
         "fit, 600 members: points",
         of_points_fit,
         (2, 10, 50, 250, 500, 1000, 5000),
-        "sums over the points; memory is the classes' covariances, points times points",
+        "sums over the points; memory is the members and random orders of the columns, some copies of each",
     ),
     Curve(
         "anomaly score: classes",
