@@ -282,10 +282,10 @@ def _families(variety: Variety) -> tuple[str, ...]:
 def _without_tails(pulls: FloatArray) -> tuple[str, ...]:
     """Families whose tails are as heavy as those of the pulls (p,) may be."""
     low, high = np.quantile(pulls, norm.cdf([-1.0, 1.0]))
-    far = np.abs(pulls - np.median(pulls)) * (2.0 / (high - low))
+    distance, width = np.abs(pulls - np.median(pulls)), (high - low) / 2.0
     for tail in _TAILS:
         normal = 2.0 * float(norm.sf(tail))
-        if float((far > tail).mean()) > normal + _SPREADS * np.sqrt(normal / len(pulls)):
+        if float((distance > tail * width).mean()) > normal + _SPREADS * np.sqrt(normal / len(pulls)):
             return FAMILIES
     return tuple(name for name in FAMILIES if not isinstance(open_noise(name), LearnableWidths))
 
