@@ -27,6 +27,7 @@ from badac.anomalies import (
     SomethingElse,
 )
 from badac.anomalies.curves_on_a_grid import OnGridCurves
+from badac.anomalies.hypothesis import UnderClasses
 from badac.anomalies.sequence import SmoothCurves, bumps, cosines, spectrum
 from badac.latent.class_summary import ObjectsUnderClass
 from badac.latent.factor import Factor
@@ -53,7 +54,7 @@ class World:
     scales: Scales
 
     @property
-    def under(self) -> tuple[ObjectsUnderClass, ...]:
+    def under(self) -> UnderClasses[ObjectsUnderClass]:
         return self.grid.under(self.objects)
 
     @property

@@ -29,8 +29,8 @@ from badac.anomalies.hypothesis import (
     ProcessOnClass,
     Scales,
     ShapeOnClass,
+    UnderClasses,
     Weigh,
-    joint_log_evidence,
     over_classes_at_once,
 )
 from badac.anomalies.matched_filter import averaged_log_bayes_factor, log_bayes_factor
@@ -132,17 +132,17 @@ class AtPoints:
         for block in blocks(objects, basis, most_numbers=_NUMBERS_IF_DENSE if dense else _NUMBERS_PER_BLOCK):
             yield block.rows, block
 
-    def under(self, block: Block, *, n_threads: int = 1) -> tuple[PointsUnderClass, ...]:
+    def under(self, block: Block, *, n_threads: int = 1) -> UnderClasses[PointsUnderClass]:
         """Return the block as every class of every width sees it, with the log prior of both."""
-        return tuple(
+        return UnderClasses(
             PointsUnderClass(block, whitened, float(prior) + float(share))
             for one, prior in zip(self.classes, self.log_prior, strict=True)
             for whitened, share in zip(one.whitened(block, n_threads=n_threads), one.log_shares, strict=True)
         )
 
-    def log_known(self, under: tuple[PointsUnderClass, ...], log_anomaly: FloatArray) -> FloatArray:
+    def log_known(self, under: UnderClasses[PointsUnderClass], log_anomaly: FloatArray) -> FloatArray:
         """Return (b,): log P(d | known classes)."""
-        return logsumexp_rows(joint_log_evidence(under))
+        return logsumexp_rows(under.joint)
 
     def scaled(self, at: FloatArray) -> FloatArray:
         """Return coordinates in units of the range of the training objects'; far outside of it all are equally far."""
@@ -151,7 +151,7 @@ class AtPoints:
     # -- the hypotheses ----------------------------------------------------------------------------------------------
 
     def shape_on_class(self, added: ShapeOnClass) -> Weigh:
-        def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
+        def weigh(under: UnderClasses[PointsUnderClass]) -> FloatArray:
             shapes = self._shapes(under[0].whole, added)
 
             def of_all(parts: Sequence[PointsUnderClass]) -> FloatArray:
@@ -171,7 +171,7 @@ class AtPoints:
         return ShapesAtPoints(shapes, (largest > _LEAST_SEEN) & block.seen[:, :1])
 
     def process_on_class(self, added: ProcessOnClass) -> Weigh:
-        def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
+        def weigh(under: UnderClasses[PointsUnderClass]) -> FloatArray:
             block = under[0].whole
             curves = CurvesAtPoints.of(added, block, self.scaled(block.at))
             return over_classes_at_once(under, lambda parts: curve_on_classes(parts, curves))
@@ -179,7 +179,7 @@ class AtPoints:
         return weigh
 
     def process_alone(self, added: ProcessAlone) -> Weigh:
-        def weigh(under: tuple[PointsUnderClass, ...]) -> FloatArray:
+        def weigh(under: UnderClasses[PointsUnderClass]) -> FloatArray:
             block = under[0].block
             residual = np.where(block.seen, block.values - self.level[block.band], 0.0)
             objects = NoClass(block, residual, self.scales.variance, self.level.size)
@@ -196,7 +196,7 @@ class AtPoints:
         def explain(part: tuple[IntArray, Block], n_threads: int) -> None:
             rows, block = part
             under = self.under(block, n_threads=n_threads)
-            joint = joint_log_evidence(under)
+            joint = under.joint
             total = np.stack([logsumexp_rows(joint[:, a:b]) for a, b in pairwise(edges)], axis=1)
             out.best[rows] = total.argmax(axis=1)
             top = joint.argmax(axis=1)

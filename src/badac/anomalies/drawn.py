@@ -20,7 +20,6 @@ from badac.anomalies.on_a_grid import OnGrid
 from badac.anomalies.sequence import RandomCurves
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
-from badac.latent.class_summary import ObjectsUnderClass
 from badac.noise.kinds import NoiseKind, kind_of
 from badac.noise.model import Noise, noise_of_class
 
@@ -127,8 +126,8 @@ def _shapes(added: ShapeOnClass, grid: OnGrid, like: Measurements, rng: np.rando
 
 def _likeliest(grid: OnGrid, like: Measurements) -> tuple[IntArray, IntArray]:
     """The class (n,) that explains each member best, and the component (n,) of its mixture that does."""
-    under: tuple[ObjectsUnderClass, ...] = grid.under(like)
-    best = np.stack([one.log_prior + one.log_evidence for one in under], axis=1).argmax(axis=1)
+    under = grid.under(like)
+    best = under.joint.argmax(axis=1)
     component = np.stack([one.responsible[1][:, 0] for one in under], axis=1)
     return best, component[np.arange(len(best)), best]
 

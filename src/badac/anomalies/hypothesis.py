@@ -23,6 +23,7 @@ from badac._kernels import Pairs, row_log_sums
 from badac.anomalies.model import FloatArray, Known
 from badac.anomalies.reasons import Reasons
 from badac.anomalies.sequence import RandomCurves
+from badac.cached import cached_property
 from badac.data.measurements import Measurements
 from badac.data.validation import IntArray
 from badac.latent.class_summary import ClassSummary
@@ -225,13 +226,13 @@ class UnderOneClass(Protocol):
 
 Under = TypeVar("Under", bound=UnderOneClass)
 # From the objects as each class sees them to their log densities (n,).
-Weigh = Callable[[tuple[Any, ...]], FloatArray]
+Weigh = Callable[["UnderClasses[Any]"], FloatArray]
 
 
 class Evaluator(Protocol):
     """Works out what the declarations say of objects: one for a common grid, one for points of an object's own.
 
-    Objects come in blocks, and a block as a tuple of `UnderOneClass`.
+    Objects come in blocks, and a block as `UnderClasses`.
     """
 
     @property
@@ -251,10 +252,10 @@ class Evaluator(Protocol):
     def blocks(self, objects: Measurements) -> Iterator[tuple[slice | IntArray, Any]]:
         """Yield which objects, and a block of them as `under` takes it; the blocks depend on the objects alone."""
 
-    def under(self, block: Any, *, n_threads: int = 1) -> tuple[Any, ...]:
+    def under(self, block: Any, *, n_threads: int = 1) -> UnderClasses[Any]:
         """Return the objects of a block as each known class sees them."""
 
-    def log_known(self, under: tuple[Any, ...], log_anomaly: FloatArray) -> FloatArray:
+    def log_known(self, under: UnderClasses[Any], log_anomaly: FloatArray) -> FloatArray:
         """Return (n,): log P(d | known classes); `log_anomaly` (n,) is what it is compared with."""
 
     def reasons(self, objects: Measurements, *, n_threads: int = 1) -> Reasons:
@@ -264,17 +265,53 @@ class Evaluator(Protocol):
         """Return (k,) the rows of the training objects of class `index`, and objects and these as they are compared."""
 
 
-def joint_log_evidence(under: tuple[Under, ...]) -> FloatArray:
-    """Return (n, classes): log prior plus log evidence of each known class."""
-    return np.stack([one.log_prior + one.log_evidence for one in under], axis=1)
+class UnderClasses(tuple[Under, ...]):
+    """The n objects of a block as each known class sees them; what several hypotheses ask of all classes is found once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from badac import Measurements
+    >>> from badac.anomalies.hypothesis import UnderClasses
+    >>> from badac.latent import Factor, Mixture
+    >>> from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
+    >>> from badac.noise import Gaussian
+    >>> objects = Measurements([[0.0, 0.0], [9.0, 9.0]], 0.1)
+    >>> at_zero, at_nine = (Factor(np.full(2, mean), np.zeros((2, 1)), np.zeros(2)) for mean in (0.0, 9.0))
+    >>> classes = [ClassSummary(one, Mixture.standard(1), Gaussian()) for one in (at_zero, at_nine)]
+    >>> under = UnderClasses(ObjectsUnderClass(objects, one) for one in classes)
+    >>> [(number, rows.tolist()) for number, rows, _ in under.asked]
+    [(0, [0]), (1, [1])]
+    """
+
+    @cached_property
+    def joint(self) -> FloatArray:
+        """(n, classes): log prior plus log evidence of each class."""
+        return np.stack([one.log_prior + one.log_evidence for one in self], axis=1)
+
+    @cached_property
+    def asked(self) -> tuple[tuple[int, IntArray, Under], ...]:
+        """The classes that some object may belong to at all: their places, the rows of such objects, and these under the class.
+
+        The objects keep what was found of them, and know nothing of this: a block ends with its last user, not when Python
+        looks for circles.
+        """
+        may = self.joint >= self.joint.max(axis=1, keepdims=True) - _HOPELESS
+        found = (
+            (number, np.flatnonzero(may[:, number])) for number in np.flatnonzero(may.any(axis=0)).tolist()
+        )
+        return tuple(
+            (number, rows, self[number] if rows.size == len(may) else self[number].take(rows))
+            for number, rows in found
+        )
 
 
-def over_classes(under: tuple[Under, ...], log_evidence: Callable[[Under], FloatArray]) -> FloatArray:
+def over_classes(under: UnderClasses[Under], log_evidence: Callable[[Under], FloatArray]) -> FloatArray:
     """Average a hypothesis about each known class over the classes that an object may belong to at all.
 
     Parameters
     ----------
-    under : tuple
+    under : UnderClasses
         The n objects as each class sees them.
     log_evidence : callable
         Objects under one class to (n,): log P(d | class, hypothesis).
@@ -284,36 +321,26 @@ def over_classes(under: tuple[Under, ...], log_evidence: Callable[[Under], Float
     (n,)
         The cost does not grow with the number of classes: hopeless ones are not asked.
     """
-    joint = joint_log_evidence(under)
-    asked = joint >= joint.max(axis=1, keepdims=True) - _HOPELESS
-    out = np.full(joint.shape, -np.inf)
-    for number, one in enumerate(under):
-        rows = np.flatnonzero(asked[:, number])
-        if rows.size:
-            part = one if rows.size == len(asked) else one.take(rows)
-            out[rows, number] = one.log_prior + log_evidence(part)
+    out = np.full(under.joint.shape, -np.inf)
+    for number, rows, part in under.asked:
+        out[rows, number] = part.log_prior + log_evidence(part)
     return row_log_sums(out)
 
 
 def over_classes_at_once(
-    under: tuple[Under, ...], log_evidence: Callable[[Sequence[Under]], FloatArray]
+    under: UnderClasses[Under], log_evidence: Callable[[Sequence[Under]], FloatArray]
 ) -> FloatArray:
     """As `over_classes`, with a `log_evidence` of the objects under all classes that are asked, one class after the other.
 
     For classes so quick to ask that what is done with each answer would take as long.
     """
-    joint = joint_log_evidence(under)
-    asked = joint >= joint.max(axis=1, keepdims=True) - _HOPELESS
-    out = np.full(joint.shape, -np.inf)
-    column, row = np.nonzero(asked.T)
-    if not column.size:
-        return row_log_sums(out)
-    parts = []
-    for number in np.unique(column):
-        rows = row[column == number]
-        parts.append(under[number] if rows.size == len(asked) else under[number].take(rows))
-    prior = np.array([one.log_prior for one in under])
-    out[row, column] = prior[column] + log_evidence(parts)
+    out = np.full(under.joint.shape, -np.inf)
+    if under.asked:
+        parts = [part for _, _, part in under.asked]
+        row = np.concatenate([rows for _, rows, _ in under.asked])
+        column = np.concatenate([np.full(rows.size, number) for number, rows, _ in under.asked])
+        prior = np.array([one.log_prior for one in under])
+        out[row, column] = prior[column] + log_evidence(parts)
     return row_log_sums(out)
 
 

@@ -30,8 +30,8 @@ from badac.anomalies.hypothesis import (
     ProcessOnClass,
     Scales,
     ShapeOnClass,
+    UnderClasses,
     Weigh,
-    joint_log_evidence,
     over_classes,
 )
 from badac.anomalies.isolated import Isolated
@@ -108,19 +108,19 @@ class OnGrid:
             rows = slice(start, start + _OBJECTS_PER_BLOCK)
             yield rows, objects[rows]
 
-    def under(self, block: Measurements, *, n_threads: int = 1) -> tuple[ObjectsUnderClass, ...]:
-        return tuple(
+    def under(self, block: Measurements, *, n_threads: int = 1) -> UnderClasses[ObjectsUnderClass]:
+        return UnderClasses(
             ObjectsUnderClass(block, one, float(prior), n_threads)
             for one, prior in zip(self.classes, self.log_prior, strict=True)
         )
 
-    def log_known(self, under: tuple[ObjectsUnderClass, ...], log_anomaly: FloatArray) -> FloatArray:
+    def log_known(self, under: UnderClasses[ObjectsUnderClass], log_anomaly: FloatArray) -> FloatArray:
         """Return (n,): log P(d | known classes), their rare members included.
 
         A population of a few rare members is not known well enough to make an object more normal than even odds with an
         anomaly, ``log_anomaly`` (n,): what it alone explains stays above the typical members in the ranking.
         """
-        known = [one.log_prior + one.log_evidence for one in under]
+        known = [*under.joint.T]
         for summary, prior in zip(self.rare, self.rare_log_prior.tolist(), strict=True):
             rare = ObjectsUnderClass(under[0].objects, summary, prior, under[0].n_threads)
             known.append(np.minimum(prior + rare.log_evidence, log_anomaly))
@@ -128,7 +128,7 @@ class OnGrid:
         return self._with_unseen(total, under, log_anomaly)
 
     def _with_unseen(
-        self, log_known: FloatArray, under: tuple[ObjectsUnderClass, ...], log_anomaly: FloatArray
+        self, log_known: FloatArray, under: UnderClasses[ObjectsUnderClass], log_anomaly: FloatArray
     ) -> FloatArray:
         """Add members unlike all that were seen, and like those that stand apart.
 
@@ -198,7 +198,7 @@ class OnGrid:
         def find(part: tuple[slice, Measurements], n_threads: int) -> None:
             rows_of_block, block = part
             under = self.under(block, n_threads=n_threads)
-            best = joint_log_evidence(under).argmax(axis=1)
+            best = under.joint.argmax(axis=1)
             out.best[rows_of_block] = best
             for index in np.unique(best):
                 own = np.flatnonzero(best == index)

@@ -240,17 +240,11 @@ class ObjectsUnderClass:
         return self.responsible[0] - 0.5 * self.latent.offset
 
     def take(self, rows: npt.NDArray[np.int64]) -> ObjectsUnderClass:
-        """Return some of the objects under the class, with what is known of them already; the same ones again are kept."""
-        kept = self.__dict__.get("taken")
-        if kept is not None and np.array_equal(kept[0], rows):
-            found: ObjectsUnderClass = kept[1]
-            return found
+        """Return some of the objects under the class; what is known of all of them is not computed again."""
         all_rows = rows if self.rows is None else self.rows[rows]
-        part = ObjectsUnderClass(
+        return ObjectsUnderClass(
             self.among, self.summary, self.log_prior, self.n_threads, all_rows, self.whole or self
         )
-        self.__dict__["taken"] = rows, part
-        return part
 
 
 def _taken(rows: IntArray, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
