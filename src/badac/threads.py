@@ -10,11 +10,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
+from threading import Lock
 from typing import TypeVar
 
 import numpy as np
@@ -165,14 +166,36 @@ def ahead(parts: Iterable[Part]) -> Iterator[Part]:
 def one_thread_in_blas() -> Iterator[None]:
     """While it lasts, matrix products take one thread: in small blocks BLAS's own threads wait longer than they work.
 
-    Where it takes one already (an outer block, or the environment says so) nothing is asked of it again: a fit comes here
-    some hundred times.
+    The setting is one for the whole process. Who comes first, on any thread, asks for it and who leaves last gives it back;
+    nobody in between asks BLAS at all: a fit comes here some hundred times, and to ask takes as long as a small kernel.
     """
-    if all(library.num_threads == 1 for library in _blas().lib_controllers):
+    _ONE_IN_BLAS.enter()
+    try:
         yield
-        return
-    with _blas().limit(limits=1):
-        yield
+    finally:
+        _ONE_IN_BLAS.leave()
+
+
+class _OneInBlas:
+    """How many are inside of `one_thread_in_blas`, and what was there before the first of them."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._before = Lock(), 0, ExitStack()
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._inside and any(library.num_threads > 1 for library in _blas().lib_controllers):
+                self._before.enter_context(_blas().limit(limits=1))
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._before.close()
+
+
+_ONE_IN_BLAS = _OneInBlas()
 
 
 @contextmanager
