@@ -18,17 +18,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
 
 from badac.classes.model import FloatArray
 from badac.classes.population.rank import choose_rank
-from badac.data.concatenation import concatenate
 from badac.data.measurements import Measurements
+from badac.latent.gaussian_approximation import with_noise_scale
 from badac.noise import AutoNoise, Gaussian, Noise, is_open
-from badac.noise.model import AddedCovariance, LearnableWidths, OpenFamily
+from badac.noise.model import AddedCovariance, LearnableNoise, LearnableWidths, OpenFamily
+from badac.noise_learning.halves import FEWEST, Half, Halves
 from badac.noise_learning.noise_em import (
     FactorWithNoise,
+    Start,
     fit_factor_and_noise,
-    improve_factor_and_noise,
+    fit_from,
     orthonormal_polynomials,
 )
 from badac.noise_learning.residual_covariance import fit_correlated_residuals
@@ -42,13 +45,16 @@ _MEMBERS = 1000
 # By cost: families that matter gain hundreds of nats among so many. `diagnose` names the same ones by 100. A covariance has
 # many numbers to be learned: 300 members find that of Experiment 4 as printed in 6 of 12 sets (1,000 and 3,000 curves).
 _MEMBERS_TO_COMPARE, _MEMBERS_FOR_A_COVARIANCE = 300, 600
-_FEWEST = 20
 _FOLDS, _FOLDS_FIRST = 10, 3
 # A family is believed if it gains this many times its spread, and this many nats.
 _SPREADS, _NATS = 3.0, 5.0
 # A family is out of the running where another one is ahead by so many spreads, and so many nats. Experiment 3, both settings,
 # seeds 500 to 502, 150 held-out members: bad points are ahead of Student-t by 11 to 14 spreads and 280 to 320 nats.
 _SPREADS_AHEAD, _NATS_AHEAD = 8.0, 50.0
+# The second half is not asked where the first gains so many spreads, and so many nats.
+_SPREADS_PLAIN, _NATS_PLAIN = 4.0, 25.0
+# How far from what the pulls say a factor on all error bars is looked for, and how near (logarithms).
+_NEAR, _NEAR_ENOUGH = 0.3, 0.01
 
 
 def open_noise(family: str) -> Noise:
@@ -70,10 +76,10 @@ class Comparison:
         Class index of these members.
     basis : (m, K) or None
         Smooth functions that the classes were held to, if the points have an order.
-    learned : dict from family to Noise
-        What the halves taught of those whose parameters are found by an EM.
     ranks : dict from class index to int
-        How many factors the members of a class need under Gaussian noise, where it was asked.
+        How many factors the members of a class need under Gaussian noise.
+    starts : dict from family to dict from class index to Start
+        What the halves of each class taught.
 
     Examples
     --------
@@ -92,8 +98,8 @@ class Comparison:
     gain: FloatArray
     label: IntArray
     basis: FloatArray | None
-    learned: Mapping[str, Noise] = field(default_factory=dict)
     ranks: Mapping[int, int] = field(default_factory=dict)
+    starts: Mapping[str, Mapping[int, Start]] = field(default_factory=dict)
 
     @property
     def log_bayes_factor(self) -> FloatArray:
@@ -149,8 +155,7 @@ def compare_families(
     choice : OpenFamily, optional
         What there is to choose from; `badac.noise.AutoNoise` if not given.
     to_the_end : bool
-        Whether all families are asked of all members. If only the best one matters, one that is far behind another after some
-        of the halves is left out, and missing in the result.
+        Whether all families are asked of all members (`compare_halves`).
 
     Examples
     --------
@@ -163,112 +168,231 @@ def compare_families(
     'gaussian'
     """
     offered = (AutoNoise() if choice is None else choice).families()
+    noises = {name: offered[name] for name in (offered if families is None else families)}
     if ordered is None:
         # Only a covariance needs to know how smooth the classes are.
-        ordered = is_ordered(training) and any(isinstance(one, AddedCovariance) for one in offered.values())
-    noises = {name: offered[name] for name in (offered if families is None else families)}
-    if not ordered:
+        ordered = is_ordered(training) and any(isinstance(one, AddedCovariance) for one in noises.values())
+    scales = TrainingScales.of(training)
+    classes = halves_of_classes(training, label, scales, rng)
+    return compare_halves(classes, noises, rng, Asking(ordered=ordered, to_the_end=to_the_end))
+
+
+def halves_of_classes(
+    training: Measurements, label: IntArray, scales: TrainingScales, rng: np.random.Generator
+) -> dict[int, Halves]:
+    """Return halves of the members of each class that has enough of them, by the index of the class."""
+    counts = np.bincount(label)
+    return {
+        int(index): Halves.of(
+            training[label == index], scales, rng, _MEMBERS_TO_COMPARE, _MEMBERS_FOR_A_COVARIANCE
+        )
+        for index in np.flatnonzero(counts >= FEWEST)
+    }
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How families are compared.
+
+    Attributes
+    ----------
+    ordered : bool
+        Whether the points have an order. Without one, families that add a covariance are left out.
+    to_the_end : bool
+        Whether all families are asked of all members. If only the best one matters, one that is far behind another is not asked
+        again, and the second half of the classes is not where the first leaves no doubt: what the others would gain is what those
+        who were asked did.
+    factor : float, optional
+        What the error bars seem to be off by (`badac.noise_learning.variety`): a factor on all of them is looked for around it,
+        and anywhere if it is not given.
+    """
+
+    ordered: bool = False
+    to_the_end: bool = True
+    factor: float | None = None
+
+
+def compare_halves(
+    classes: Mapping[int, Halves], noises: Mapping[str, Noise], rng: np.random.Generator, how: Asking
+) -> Comparison:
+    """Compare families of noise, by name and with open parameters, on the halves of classes, by their index.
+
+    Returns
+    -------
+    Comparison
+    """
+    if not how.ordered:
         noises = {name: one for name, one in noises.items() if not isinstance(one, AddedCovariance)}
     families = tuple(noises)
-    scales = TrainingScales.of(training)
-    parts = [_halves(training, label, index, rng) for index in range(int(label.max()) + 1)]
-    usable = [(index, part[0]) for index, part in enumerate(parts) if part is not None]
-    others = {index: part[1] for index, part in enumerate(parts) if part is not None}
-    basis: FloatArray | None = None
-    ranks: list[int | None] = [None] * len(usable)
-    if ordered:
-        # Of each first half once: the smoothness that is tried does not change how many factors its members need.
-        chosen = [choose_rank(first, scales, rng)[0] for _, (first, _) in usable]
-        basis = _choose_basis(training, [pair for _, pair in usable], chosen, scales, rng)
-        ranks = [*chosen]
-    gains: list[FloatArray] = []
-    labels: list[IntArray] = []
-    taught: dict[str, list[tuple[Noise, int]]] = {}
-    running, believed = set(families), set[str]()
-    needed: dict[int, int] = {}
-    for (index, (first, second)), rank in zip(usable, ranks, strict=True):
-        of_class: list[FloatArray] = []
-        learnable = any(
-            is_open(noises[name]) and not isinstance(noises[name], AddedCovariance) for name in running
-        )
-        for known, unknown, its_rank in ((first, second, rank), (second, first, None)):
-            gain = np.zeros((len(families), unknown.n_objects))
-            # Of a family that is alone in the running and believed, the first half says enough.
-            alone = not to_the_end and running <= {"gaussian", "correlated", *believed} and len(believed) == 1
-            if not learnable or (alone and of_class):
-                gain[:] = of_class[0].mean(axis=1, keepdims=True) if of_class else 0.0
-                of_class.append(gain)
-                continue
-            plain = _Plain(known, unknown, scales, basis, rng, its_rank)
-            for row, (name, noise) in enumerate(noises.items()):
-                if not is_open(noise) or isinstance(noise, AddedCovariance) or name not in running:
-                    continue
-                start = _pooled(noise, taught[name]) if name in believed else None
-                fitted = _fitted(known, noise, start, scales, rng, basis, plain.rank)
-                gain[row] = fitted.log_evidence(unknown) - plain.log_evidence(fitted.factor.rank)
-                taught.setdefault(name, []).append((fitted.noise, known.n_objects))
-            of_class.append(gain)
-            asked = np.concatenate([*gains, *of_class], axis=1)
-            if not to_the_end:
-                running -= _far_behind(noises, asked, running)
-            # Only what is beyond doubt there is where the next EM may start: others would find again what was found by chance.
-            believed = {
-                name for name, row in zip(families, asked, strict=True) if name in running and _ahead(row)
-            }
-        both = np.concatenate(of_class, axis=1)
-        if "correlated" in running:
+    if not classes:
+        return Comparison(families, np.zeros((len(families), 1)), np.zeros(1, dtype=np.int64), None)
+    basis = _choose_basis(list(classes.values())) if how.ordered else None
+    learned = _Learned(noises, rng, basis, how)
+    for turn in range(2):
+        for index, halves in classes.items():
+            learned.ask(index, halves, turn)
+        if not how.to_the_end and learned.is_decided():
+            break
+    gains = learned.of_all_members(classes)
+    needed = {index: halves.rank for index, halves in classes.items()}
+    if "correlated" in families:
+        assert basis is not None
+        for index, halves in classes.items():
+            members = halves.all_members()
+            # More members than are compared may teach more factors.
+            more = len(halves.others) > 0
+            needed[index] = choose_rank(members, halves.first.scales, rng)[0] if more else halves.rank
             # Errors may be correlated in one class only; the others stay as they are.
-            assert basis is not None
-            members = concatenate([first, second, *([others[index]] if len(others[index]) else [])])
-            # The same number of factors for both and for all parts: what is compared is the noise.
-            needed[index] = choose_rank(members, scales, rng)[0]
-            gain = correlated_gain(members, needed[index], basis, scales, rng)
+            gain = correlated_gain(members, needed[index], basis, halves.first.scales, rng)
             # As much as each of the members above stands for.
-            shared = [part.mean() for part in np.array_split(gain * float(is_sure(gain)), both.shape[1])]
-            both[families.index("correlated")] = shared
-        gains.append(both)
-        labels.append(np.full(both.shape[1], index))
-    if not gains:
-        return Comparison(families, np.zeros((len(families), 1)), np.zeros(1, dtype=np.int64), basis)
-    pooled = {name: _pooled(noises[name], parts) for name, parts in taught.items()}
-    learned = {name: noise for name, noise in pooled.items() if noise is not None}
-    left = tuple(name for name in families if name in running)
-    rows = [families.index(name) for name in left]
-    gain = np.concatenate(gains, axis=1)[rows]
-    return Comparison(left, gain, np.concatenate(labels), basis, learned, needed)
+            parts = np.array_split(gain * float(is_sure(gain)), halves.n_asked)
+            gains[index][families.index("correlated")] = [part.mean() for part in parts]
+    label = np.concatenate([np.full(gain.shape[1], index) for index, gain in gains.items()])
+    gain = np.concatenate(list(gains.values()), axis=1)
+    return Comparison(families, gain, label, basis, needed, learned.starts(classes))
 
 
-def _fitted(
-    members: Measurements,
-    noise: Noise,
-    start: Noise | None,
-    scales: TrainingScales,
-    rng: np.random.Generator,
-    basis: FloatArray | None,
-    rank: int,
+class _Learned:
+    """What families were learned from halves, and what the other halves gained by them."""
+
+    def __init__(
+        self, noises: Mapping[str, Noise], rng: np.random.Generator, basis: FloatArray | None, how: Asking
+    ) -> None:
+        self._rng, self._basis, self._how = rng, basis, how
+        self._rows = {name: row for row, name in enumerate(noises)}
+        self._open = {
+            name: noise
+            for name, noise in noises.items()
+            if is_open(noise) and not isinstance(noise, AddedCovariance)
+        }
+        self._running, self._believed = set(self._open), set[str]()
+        self._gains: dict[int, list[FloatArray]] = {}
+        self._taught: dict[str, list[_Taught]] = {}
+        self._ranks: dict[int, int] = {}
+
+    def ask(self, index: int, halves: Halves, turn: int) -> None:
+        """Learn from one half of a class and ask the other one; in the next turn the other way round."""
+        known, unknown = list(halves.turns())[turn]
+        gain = np.full((len(self._rows), unknown.members.n_objects), np.nan)
+        plain = _Plain(known, unknown, self._basis, halves.rank)
+        for name in [name for name in self._open if name in self._running]:
+            fitted = self._fit(name, index, known, unknown, halves.rank)
+            left_out = fitted.log_evidence(unknown.members)
+            gain[self._rows[name]] = left_out - plain.log_evidence(fitted.factor.rank)
+            self._taught.setdefault(name, []).append(_Taught(index, fitted.noise, known.members.n_objects))
+        self._gains.setdefault(index, []).append(gain)
+        if not self._how.to_the_end:
+            self._running -= self._far_behind()
+        # Only what is beyond doubt there is where the next EM may start: others would find again what was found by chance.
+        self._believed = {name for name in self._running if _ahead(self._asked(name))}
+
+    def _fit(self, name: str, index: int, known: Half, unknown: Half, rank: int) -> FactorWithNoise:
+        """Class and open noise of a half; an EM starts at what other members taught."""
+        noise, scales = self._open[name], known.scales
+        if not isinstance(noise, LearnableWidths):
+            if self._how.factor is not None:
+                return scaled_near(known, unknown, self._how.factor, rank, self._basis)
+            return fit_factor_and_noise(
+                known.members, noise, scales, self._rng, basis=self._basis, rank=rank
+            )
+        near = self._pooled(name) if name in self._believed else None
+        # What members need under noise of several widths they need whichever it is: asked once of a class.
+        settled = index in self._ranks
+        start = Start(near, self._ranks.get(index, rank), settled)
+        fitted = fit_from(known.members, noise, start, scales, self._rng, self._basis)
+        self._ranks.setdefault(index, fitted.factor.rank)
+        return fitted
+
+    def _asked(self, name: str) -> FloatArray:
+        """Gains (n,) of all who were asked so far; of none for the plain Gaussian."""
+        return np.concatenate([gain[self._rows[name]] for parts in self._gains.values() for gain in parts])
+
+    def _far_behind(self) -> set[str]:
+        """Families in the running that are beyond doubt behind the best one.
+
+        Whether a covariance is added is asked class by class, and not here.
+        """
+        if not self._running:
+            return set()
+        gains = {name: self._asked(name) for name in self._running}
+        best = max(self._running, key=lambda name: (float(gains[name].sum()), name))
+        return {name for name, gain in gains.items() if _ahead(gains[best] - gain)}
+
+    def is_decided(self) -> bool:
+        """Whether those who were asked leave no doubt which family is the best, the plain Gaussian included."""
+        gains = {name: self._asked(name) for name in self._running}
+        if not gains:
+            return True
+        best = max(gains, key=lambda name: (float(gains[name].sum()), name))
+        if gains[best].sum() <= 0.0:
+            return all(is_sure(-gain) for gain in gains.values())
+        others = [gain for name, gain in gains.items() if name != best]
+        return _plainly(gains[best]) and all(is_sure(gains[best] - gain) for gain in others)
+
+    def of_all_members(self, classes: Mapping[int, Halves]) -> dict[int, FloatArray]:
+        """Gains (F, n) of the members of both halves of each class; of those who were not asked, as of those who were."""
+        found = {}
+        for index, halves in classes.items():
+            gain = np.zeros((len(self._rows), halves.n_asked))
+            for name, row in self._rows.items():
+                if name not in self._open:
+                    continue
+                own = np.concatenate([part[row] for part in self._gains[index]])
+                own = own[np.isfinite(own)]
+                everybody = self._asked(name)
+                gain[row] = np.resize(own if own.size else everybody[np.isfinite(everybody)], gain.shape[1])
+            found[index] = gain
+        return found
+
+    def _pooled(self, name: str, of_class: int | None = None) -> Noise | None:
+        """What the halves taught of a family whose parameters can be pooled, of all classes or of one; None of any other."""
+        noise = self._open[name]
+        taught = [one for one in self._taught.get(name, []) if of_class in (None, one.index)]
+        if not taught or not isinstance(noise, LearnableNoise):
+            return None
+        weight = np.array([float(one.count) for one in taught])
+        return noise.pooled([one.noise for one in taught], weight / weight.sum())
+
+    def starts(self, classes: Mapping[int, Halves]) -> dict[str, dict[int, Start]]:
+        """What the halves of each class taught, by family and class."""
+        return {
+            name: {index: self._start(name, index, halves) for index, halves in classes.items()}
+            for name in self._taught
+        }
+
+    def _start(self, name: str, index: int, halves: Halves) -> Start:
+        own = self._pooled(name, index)
+        # More members than are compared may teach more factors.
+        settled = index in self._ranks and not len(halves.others)
+        return Start(self._pooled(name) if own is None else own, self._ranks.get(index, halves.rank), settled)
+
+
+@dataclass(frozen=True)
+class _Taught:
+    """What so many members of a class taught of a family."""
+
+    index: int
+    noise: Noise
+    count: int
+
+
+def scaled_near(
+    known: Half, unknown: Half, near: float, rank: int, basis: FloatArray | None
 ) -> FactorWithNoise:
-    """Class and open noise of members (k, m); an EM starts at what other members taught."""
-    if start is None:
-        return fit_factor_and_noise(members, noise, scales, rng, basis=basis, rank=rank)
-    return improve_factor_and_noise(members, noise, start, scales, rng, basis, rank)
+    """Error bars of a half off by a factor near this one: by its members' evidence under what the other half teaches.
 
-
-def _far_behind(noises: Mapping[str, Noise], gain: FloatArray, running: set[str]) -> set[str]:
-    """Families whose gains (F, n) are beyond doubt behind those of the best one that is learned point by point.
-
-    Whether a covariance is added is asked class by class, and not here.
+    So nobody's evidence comes from a model that was learned from the same members, and one fit of each half is enough.
     """
-    rows = {
-        name: row
-        for row, (name, noise) in enumerate(noises.items())
-        if not isinstance(noise, AddedCovariance)
-    }
-    best = max((name for name in rows if name in running), key=lambda name: float(gain[rows[name]].sum()))
-    return {
-        name
-        for name, row in rows.items()
-        if name in running and is_open(noises[name]) and _ahead(gain[rows[best]] - gain[row])
-    }
+    one, other = (Half(with_noise_scale(half.members, Gaussian(near)), half.scales) for half in (known, unknown))
+    theirs = other.factor(rank, basis)
+
+    def loss(log_scale: float) -> float:
+        noise = Gaussian(float(np.exp(log_scale)))
+        return -float(FactorWithNoise(theirs, noise).log_evidence(known.members).sum())
+
+    ends = np.log(near) + np.array([-_NEAR, _NEAR])
+    found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": _NEAR_ENOUGH})
+    return FactorWithNoise(one.factor(rank, basis), Gaussian(float(np.exp(found.x))))
 
 
 def _ahead(gain: FloatArray) -> bool:
@@ -276,12 +400,9 @@ def _ahead(gain: FloatArray) -> bool:
     return bool(gain.sum() > max(_NATS_AHEAD, _SPREADS_AHEAD * float(gain.std()) * np.sqrt(len(gain))))
 
 
-def _pooled(noise: Noise, taught: list[tuple[Noise, int]]) -> Noise | None:
-    """What several halves taught of noise whose parameters an EM finds; None of any other."""
-    if not isinstance(noise, LearnableWidths):
-        return None
-    weight = np.array([float(count) for _, count in taught])
-    return noise.pooled([one for one, _ in taught], weight / weight.sum())
+def _plainly(gain: FloatArray) -> bool:
+    """Whether gains (n,) of half of the members are enough to leave the others out."""
+    return bool(gain.sum() > max(_NATS_PLAIN, _SPREADS_PLAIN * float(gain.std()) * np.sqrt(len(gain))))
 
 
 class _Plain:
@@ -290,32 +411,20 @@ class _Plain:
     A family must not win because its own way of learning happened upon a better number of factors.
     """
 
-    def __init__(
-        self,
-        known: Measurements,
-        unknown: Measurements,
-        scales: TrainingScales,
-        basis: FloatArray | None,
-        rng: np.random.Generator,
-        rank: int | None = None,
-    ) -> None:
-        self._known, self._unknown, self._scales, self._basis, self._rng = known, unknown, scales, basis, rng
-        self.rank = choose_rank(known, scales, rng)[0] if rank is None else rank
-        self._evidence = {max(self.rank, 1): self._at(self.rank)}
+    def __init__(self, known: Half, unknown: Half, basis: FloatArray | None, rank: int) -> None:
+        self._known, self._unknown, self._basis, self._rank = known, unknown, basis, rank
+        self._kept: dict[int, FloatArray] = {}
 
     def _at(self, rank: int) -> FloatArray:
-        fitted = fit_factor_and_noise(
-            self._known, Gaussian(), self._scales, self._rng, basis=self._basis, rank=rank
-        )
-        return fitted.log_evidence(self._unknown)
+        rank = max(rank, 1)
+        if rank not in self._kept:
+            factor = self._known.factor(rank, self._basis)
+            self._kept[rank] = factor.project(self._unknown.members).gaussian_log_evidence()
+        return self._kept[rank]
 
     def log_evidence(self, rank: int) -> FloatArray:
         """Return (n,): log evidence of the held-out members."""
-        if rank not in self._evidence:
-            self._evidence[rank] = self._at(rank)
-        return max(
-            self._evidence[rank], self._evidence[max(self.rank, 1)], key=lambda each: float(each.sum())
-        )
+        return max(self._at(rank), self._at(self._rank), key=lambda each: float(each.sum()))
 
 
 def correlated_gain(
@@ -344,40 +453,19 @@ def _is_promising(gain: FloatArray) -> bool:
     return bool(most > _NATS * _FOLDS_FIRST / _FOLDS)
 
 
-def _halves(
-    training: Measurements, label: IntArray, index: int, rng: np.random.Generator
-) -> tuple[tuple[Measurements, Measurements], Measurements] | None:
-    """Two random halves of the members of a class, and further members; None if there are too few to say anything."""
-    rows = rng.permutation(np.flatnonzero(label == index))[:_MEMBERS_FOR_A_COVARIANCE]
-    if len(rows) < _FEWEST:
-        return None
-    half = min(len(rows), _MEMBERS_TO_COMPARE) // 2
-    first, second, others = np.split(rows, [half, min(len(rows), _MEMBERS_TO_COMPARE)])
-    return (training[np.sort(first)], training[np.sort(second)]), training[np.sort(others)]
-
-
-def _choose_basis(
-    training: Measurements,
-    halves: list[tuple[Measurements, Measurements]],
-    ranks: list[int],
-    scales: TrainingScales,
-    rng: np.random.Generator,
-) -> FloatArray:
+def _choose_basis(classes: list[Halves]) -> FloatArray:
     """How smooth the classes are, by held-out evidence: the same for all classes, so that none is excused."""
-    at = np.arange(training.n_points, dtype=np.float64) if training.at is None else training.at
+    members = classes[0].first.members
+    at = np.arange(members.n_points, dtype=np.float64) if members.at is None else members.at
     best, best_evidence = orthonormal_polynomials(at, _SMOOTH_FUNCTIONS[0]), -np.inf
     for count in _SMOOTH_FUNCTIONS:
-        if count > training.n_points // 3:
+        if count > members.n_points // 3:
             break
         basis = orthonormal_polynomials(at, count)
-        evidence = sum(
-            float(
-                fit_factor_and_noise(known, Gaussian(), scales, rng, basis=basis, rank=rank)
-                .log_evidence(unknown)
-                .sum()
-            )
-            for (known, unknown), rank in zip(halves, ranks, strict=True)
-        )
+        evidence = 0.0
+        for halves in classes:
+            factor = halves.first.factor(halves.rank, basis)
+            evidence += float(factor.project(halves.second.members).gaussian_log_evidence().sum())
         if evidence > best_evidence + 2.0:
             best, best_evidence = basis, evidence
     return best
@@ -405,4 +493,4 @@ def some_members(
 ) -> Measurements | None:
     """Return at most 1,000 members of a class, at random; None if it has fewer than 20."""
     rows = rng.permutation(np.flatnonzero(label == index))[:_MEMBERS]
-    return None if len(rows) < _FEWEST else training[np.sort(rows)]
+    return None if len(rows) < FEWEST else training[np.sort(rows)]

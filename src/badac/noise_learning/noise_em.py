@@ -36,9 +36,6 @@ from badac.training import TrainingScales
 
 _ROUNDS = 30
 _EM_STEPS = 5
-_STEPS_FROM_NEAR = (
-    2  # from the factors that the error bars as they are ask for: mean and factors hardly depend on the scale
-)
 _SETTLED = 0.002
 _SCALE_RANGE = (0.2, 5.0)
 _WIDEST = 10.0
@@ -87,27 +84,41 @@ def fit_factor_and_noise(
     """
     if not isinstance(noise, LearnableWidths):
         return _fit_one_width(members, noise, scales, rng, basis, rank)
-    return improve_factor_and_noise(members, noise, None, scales, rng, basis, rank)
+    return fit_from(members, noise, Start(rank=rank), scales, rng, basis)
 
 
-def improve_factor_and_noise(
+@dataclass(frozen=True)
+class Start:
+    """Where an EM of noise and class begins.
+
+    Attributes
+    ----------
+    noise : Noise or None
+        What other members taught; None for the family's own first guess.
+    rank : int or None
+        Number of factors to begin with; None to ask for it.
+    settled : bool
+        Whether it was chosen under noise of the family, and stays; otherwise it is chosen again when the first widths are known.
+    """
+
+    noise: Noise | None = None
+    rank: int | None = None
+    settled: bool = False
+
+
+def fit_from(
     members: Measurements,
     noise: Noise,
-    start: Noise | None,
+    start: Start,
     scales: TrainingScales,
     rng: np.random.Generator,
     basis: FloatArray | None = None,
-    rank: int | None = None,
 ) -> FactorWithNoise:
-    """As `fit_factor_and_noise`, for noise whose EM starts at what other members taught, or at its own first guess.
-
-    `rank` is the number of factors to begin with, chosen again when the first widths are known.
-    """
+    """As `fit_factor_and_noise`, for noise whose parameters an EM finds, from a start."""
     assert isinstance(noise, LearnableWidths)
-    current: Any = noise.initial() if start is None else start
-    gaussian = _start(members, current)
-    if rank is None:
-        rank = choose_rank(gaussian, scales, rng, once=True)[0]
+    current: Any = noise.initial() if start.noise is None else start.noise
+    gaussian = _wide(members, current)
+    rank = choose_rank(gaussian, scales, rng, once=True)[0] if start.rank is None else start.rank
     factor = held(Spectrum.of(gaussian, scales, max(rank, 1)).factor(rank), basis)
     squared: FloatArray | None = None
     for step in range(_ROUNDS):
@@ -115,7 +126,7 @@ def improve_factor_and_noise(
         better = noise.improved(current, _residuals(members, sites, factor))
         if step == 1:
             # The first rank was chosen as if all points were bad.
-            rank = choose_rank(sites.objects, scales, rng)[0]
+            rank = rank if start.settled else choose_rank(sites.objects, scales, rng)[0]
             factor = held(Spectrum.of(sites.objects, scales, max(rank, 1)).factor(rank), basis)
             sites = gaussian_approximation(members, factor, current, details=True)
         factor = _step(members, sites, factor, current, scales, basis)
@@ -149,6 +160,14 @@ def iterate(
     return factor
 
 
+def fit_factor(
+    members: Measurements, spectrum: Spectrum, rank: int, basis: FloatArray | None = None
+) -> Factor:
+    """Return the factor model of members (k, m) under plain error bars, from their spectrum."""
+    factor = held(spectrum.factor(rank), basis)
+    return iterate(members, factor, spectrum.scales, basis, _EM_STEPS)
+
+
 def _step(
     members: Measurements,
     sites: GaussianApproximation,
@@ -176,7 +195,8 @@ def _step(
     )
 
 
-def _start(members: Measurements, noise: ScaleMixture) -> Measurements:
+def _wide(members: Measurements, noise: ScaleMixture) -> Measurements:
+    """Members with the error bars that the mean variance of the noise asks for."""
     log_share, scale = noise.gaussian_scales()
     wide = float(np.sqrt(np.exp(log_share) @ np.minimum(scale, _WIDEST) ** 2))
     return Measurements._trusted(members.values, wide * members.sigma, at=members.at)
@@ -201,8 +221,8 @@ def _fit_one_width(
 
     def fitted(known: Measurements, scale: float) -> FactorWithNoise:
         scaled = with_noise_scale(known, Gaussian(scale))
-        factor = held(Spectrum.of(scaled, scales, max(chosen, 1)).factor(chosen), basis)
-        return FactorWithNoise(iterate(scaled, factor, scales, basis, _EM_STEPS), Gaussian(scale))
+        spectrum = Spectrum.of(scaled, scales, max(chosen, 1))
+        return FactorWithNoise(fit_factor(scaled, spectrum, chosen, basis), Gaussian(scale))
 
     if not is_open(noise):
         return fitted(members, float(noise.gaussian_scales()[1][0]))

@@ -6,6 +6,7 @@ Classes keep their own where their members like them better than the pooled ones
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from badac.noise.model import (
 )
 from badac.noise_learning.bad_points import has_bad_points
 from badac.noise_learning.families import compare_families, is_sure, some_members
-from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise, improve_factor_and_noise
+from badac.noise_learning.noise_em import FactorWithNoise, Start, fit_factor_and_noise, fit_from
 from badac.noise_learning.residual_covariance import added_covariance
 from badac.training import TrainingScales
 
@@ -111,15 +112,16 @@ def learn_noise(
         comparison = compare_families(training, label, rng, choice=noise, to_the_end=False)
         if comparison.best == "correlated":
             return learn_covariance(training, label, rng, comparison.basis)
-        best, start = noise.families()[comparison.best], comparison.learned.get(comparison.best)
-        if start is not None and isinstance(best, LearnableNoise):
-            return _learn_parameters(best, training, label, rng, start)
+        best = noise.families()[comparison.best]
+        if isinstance(best, LearnableWidths):
+            starts = comparison.starts[comparison.best]
+            return shared_noise(best, training, label, rng, fit_classes(best, training, label, rng, starts))
         return learn_noise(best, training, label, rng)
     if isinstance(noise, AddedCovariance):
         basis = compare_families(training, label, rng, ordered=True, families=("gaussian",)).basis
         return learn_covariance(training, label, rng, basis)
     if isinstance(noise, LearnableNoise):
-        return _learn_parameters(noise, training, label, rng)
+        return shared_noise(noise, training, label, rng, fit_classes(noise, training, label, rng))
     raise ValueError(
         f"{noise!r} leaves parameters open and does not say how they are learned: give it the methods of "
         "`badac.noise.LearnableNoise`, or give the parameters."
@@ -135,19 +137,43 @@ def check_exposure_is_used(noise: Noise, training: Measurements) -> None:
         )
 
 
-def _learn_parameters(
+def fit_classes(
     noise: LearnableNoise,
     training: Measurements,
     label: IntArray,
     rng: np.random.Generator,
-    start: Noise | None = None,
-) -> Noise:
-    """Of each class and pooled; from a start that their halves taught, if there is one."""
+    starts: Mapping[int, Start] | None = None,
+) -> list[FactorWithNoise | None]:
+    """Learn the noise with each class; None of those with too few members.
+
+    From what their halves taught, if that is given: an EM begins there, and a factor on the error bars is that.
+    """
     assert isinstance(noise, Noise)
+    scales, found = TrainingScales.of(training), list[FactorWithNoise | None]()
+    for index in range(int(label.max()) + 1):
+        members = some_members(training, label, index, rng)
+        start = None if starts is None else starts.get(index)
+        if members is None:
+            found.append(None)
+        elif start is None:
+            found.append(fit_factor_and_noise(members, noise, scales, rng))
+        elif isinstance(noise, LearnableWidths):
+            found.append(fit_from(members, noise, start, scales, rng))
+        else:
+            assert start.noise is not None
+            found.append(fit_factor_and_noise(members, start.noise, scales, rng, rank=start.rank))
+    return found
+
+
+def shared_noise(
+    noise: LearnableNoise,
+    training: Measurements,
+    label: IntArray,
+    rng: np.random.Generator,
+    found: list[FactorWithNoise | None],
+) -> Noise:
+    """Return one noise for all classes of those that were learned with each, or one for each class where they differ."""
     scales = TrainingScales.of(training)
-    found = [
-        _of_class(training, label, index, noise, scales, rng, start) for index in range(int(label.max()) + 1)
-    ]
     known = [(index, one) for index, one in enumerate(found) if one is not None]
     if not known:
         return noise.fallback()
@@ -164,23 +190,6 @@ def _learn_parameters(
     return PerClass(per_class, other=pooled)
 
 
-def _of_class(
-    training: Measurements,
-    label: IntArray,
-    index: int,
-    noise: Noise,
-    scales: TrainingScales,
-    rng: np.random.Generator,
-    start: Noise | None,
-) -> FactorWithNoise | None:
-    members = some_members(training, label, index, rng)
-    if members is None:
-        return None
-    if start is None:
-        return fit_factor_and_noise(members, noise, scales, rng)
-    return improve_factor_and_noise(members, noise, start, scales, rng)
-
-
 def _differs(
     members: Measurements,
     own: FactorWithNoise,
@@ -193,7 +202,7 @@ def _differs(
     Where one factor on all error bars is open, what is not noise is variability, which is learned anew beside the pooled one.
     """
     common: Any = pooled
-    if isinstance(own.noise, LearnableWidths) and own.noise.distance(common) < _ALIKE:
+    if isinstance(own.noise, LearnableWidths | Gaussian) and own.noise.distance(common) < _ALIKE:
         return False
     some, factor = members[:_MEMBERS_TO_COMPARE], own.factor
     if not isinstance(pooled, LearnableWidths):
