@@ -18,14 +18,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
 
 from badac.classes.model import FloatArray
 from badac.classes.population.rank import choose_rank
 from badac.data.measurements import Measurements
-from badac.latent.gaussian_approximation import with_noise_scale
 from badac.noise import AutoNoise, Gaussian, Noise, is_open
 from badac.noise.model import AddedCovariance, LearnableNoise, LearnableWidths, OpenFamily
+from badac.noise_learning.error_bar_factor import error_bar_factor
 from badac.noise_learning.halves import FEWEST, Half, Halves
 from badac.noise_learning.noise_em import (
     FactorWithNoise,
@@ -35,6 +34,7 @@ from badac.noise_learning.noise_em import (
     orthonormal_polynomials,
 )
 from badac.noise_learning.residual_covariance import fit_correlated_residuals
+from badac.noise_learning.variety import measure_variety
 from badac.training import TrainingScales
 
 IntArray = npt.NDArray[np.int64]
@@ -53,8 +53,6 @@ _SPREADS, _NATS = 3.0, 5.0
 _SPREADS_AHEAD, _NATS_AHEAD = 8.0, 50.0
 # The second half is not asked where the first gains so many spreads, and so many nats.
 _SPREADS_PLAIN, _NATS_PLAIN = 4.0, 25.0
-# How far from what the pulls say a factor on all error bars is looked for, and how near (logarithms).
-_NEAR, _NEAR_ENOUGH = 0.3, 0.01
 
 
 def open_noise(family: str) -> Noise:
@@ -174,7 +172,10 @@ def compare_families(
         ordered = is_ordered(training) and any(isinstance(one, AddedCovariance) for one in noises.values())
     scales = TrainingScales.of(training)
     classes = halves_of_classes(training, label, scales, rng)
-    return compare_halves(classes, noises, rng, Asking(ordered=ordered, to_the_end=to_the_end))
+    factor = None
+    if classes and any(_has_open_factor(one) for one in noises.values()):
+        factor = measure_variety(classes.values()).factor
+    return compare_halves(classes, noises, rng, Asking(ordered, to_the_end, factor))
 
 
 def halves_of_classes(
@@ -269,6 +270,7 @@ class _Learned:
         self._gains: dict[int, list[FloatArray]] = {}
         self._taught: dict[str, list[_Taught]] = {}
         self._ranks: dict[int, int] = {}
+        self._scaled: dict[int, Halves] = {}
 
     def ask(self, index: int, halves: Halves, turn: int) -> None:
         """Learn from one half of a class and ask the other one; in the next turn the other way round."""
@@ -276,22 +278,24 @@ class _Learned:
         gain = np.full((len(self._rows), unknown.members.n_objects), np.nan)
         plain = _Plain(known, unknown, self._basis, halves.rank)
         for name in [name for name in self._open if name in self._running]:
-            fitted = self._fit(name, index, known, unknown, halves.rank)
+            fitted = self._fit(name, index, halves, turn)
             left_out = fitted.log_evidence(unknown.members)
             gain[self._rows[name]] = left_out - plain.log_evidence(fitted.factor.rank)
-            self._taught.setdefault(name, []).append(_Taught(index, fitted.noise, known.members.n_objects))
+            one = _Taught(index, fitted.noise, known.members.n_objects, fitted.factor.rank)
+            self._taught.setdefault(name, []).append(one)
         self._gains.setdefault(index, []).append(gain)
         if not self._how.to_the_end:
             self._running -= self._far_behind()
         # Only what is beyond doubt there is where the next EM may start: others would find again what was found by chance.
         self._believed = {name for name in self._running if _ahead(self._asked(name))}
 
-    def _fit(self, name: str, index: int, known: Half, unknown: Half, rank: int) -> FactorWithNoise:
+    def _fit(self, name: str, index: int, halves: Halves, turn: int) -> FactorWithNoise:
         """Class and open noise of a half; an EM starts at what other members taught."""
-        noise, scales = self._open[name], known.scales
+        known, rank, noise = list(halves.turns())[turn][0], halves.rank, self._open[name]
+        scales = known.scales
         if not isinstance(noise, LearnableWidths):
             if self._how.factor is not None:
-                return scaled_near(known, unknown, self._how.factor, rank, self._basis)
+                return self._near(index, halves, turn, self._how.factor)
             return fit_factor_and_noise(
                 known.members, noise, scales, self._rng, basis=self._basis, rank=rank
             )
@@ -302,6 +306,18 @@ class _Learned:
         fitted = fit_from(known.members, noise, start, scales, self._rng, self._basis)
         self._ranks.setdefault(index, fitted.factor.rank)
         return fitted
+
+    def _near(self, index: int, halves: Halves, turn: int, factor: float) -> FactorWithNoise:
+        """Class and a factor on the error bars of a half, near this one: by its evidence under what the other half teaches.
+
+        So nobody's evidence comes from a model that was learned from the same members, and one fit of each half is enough.
+        """
+        if index not in self._scaled:
+            self._scaled[index] = halves.scaled(factor)
+        scaled = self._scaled[index]
+        known, unknown = list(scaled.turns())[turn]
+        factor *= error_bar_factor(known.members, unknown.factor(scaled.rank, self._basis))
+        return FactorWithNoise(known.factor(scaled.rank, self._basis), Gaussian(factor))
 
     def _asked(self, name: str) -> FloatArray:
         """Gains (n,) of all who were asked so far; of none for the plain Gaussian."""
@@ -358,13 +374,15 @@ class _Learned:
         return {
             name: {index: self._start(name, index, halves) for index, halves in classes.items()}
             for name in self._taught
+            if self._how.factor is not None or not _has_open_factor(self._open[name])
         }
 
     def _start(self, name: str, index: int, halves: Halves) -> Start:
-        own = self._pooled(name, index)
+        own = [one for one in self._taught[name] if one.index == index]
+        if not own:
+            return Start(self._pooled(name), halves.rank)
         # More members than are compared may teach more factors.
-        settled = index in self._ranks and not len(halves.others)
-        return Start(self._pooled(name) if own is None else own, self._ranks.get(index, halves.rank), settled)
+        return Start(self._pooled(name, index), own[-1].rank, settled=not len(halves.others))
 
 
 @dataclass(frozen=True)
@@ -374,25 +392,12 @@ class _Taught:
     index: int
     noise: Noise
     count: int
+    rank: int
 
 
-def scaled_near(
-    known: Half, unknown: Half, near: float, rank: int, basis: FloatArray | None
-) -> FactorWithNoise:
-    """Error bars of a half off by a factor near this one: by its members' evidence under what the other half teaches.
-
-    So nobody's evidence comes from a model that was learned from the same members, and one fit of each half is enough.
-    """
-    one, other = (Half(with_noise_scale(half.members, Gaussian(near)), half.scales) for half in (known, unknown))
-    theirs = other.factor(rank, basis)
-
-    def loss(log_scale: float) -> float:
-        noise = Gaussian(float(np.exp(log_scale)))
-        return -float(FactorWithNoise(theirs, noise).log_evidence(known.members).sum())
-
-    ends = np.log(near) + np.array([-_NEAR, _NEAR])
-    found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": _NEAR_ENOUGH})
-    return FactorWithNoise(one.factor(rank, basis), Gaussian(float(np.exp(found.x))))
+def _has_open_factor(noise: Noise) -> bool:
+    """Whether what is open is one factor on all error bars."""
+    return isinstance(noise, LearnableNoise) and is_open(noise) and not isinstance(noise, LearnableWidths)
 
 
 def _ahead(gain: FloatArray) -> bool:

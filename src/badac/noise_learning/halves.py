@@ -105,12 +105,15 @@ class Halves:
         both = min(len(rows), most)
         parts = np.split(rows[: max(both, most_others)], [both // 2, both])
         first, second, others = (members[np.sort(part)] for part in parts)
-        one, other = Half(first, scales), Half(second, scales)
-        parts_held_out = [(one.spectrum, second), (other.spectrum, first)]
-        limit = min(one.most_factors, other.most_factors)
-        base = repeated(concatenate([first, second]), scales)
-        rank = grow_rank(parts_held_out, base, scales, limit)[0] if limit else 0
-        return cls(one, other, others, rank)
+        return cls.between(Half(first, scales), Half(second, scales), others)
+
+    @classmethod
+    def between(cls, first: Half, second: Half, others: Measurements) -> Halves:
+        """Return two halves with the number of factors by which they explain each other best."""
+        parts = [(first.spectrum, second.members), (second.spectrum, first.members)]
+        limit, scales = min(first.most_factors, second.most_factors), first.scales
+        base = repeated(concatenate([first.members, second.members]), scales)
+        return cls(first, second, others, grow_rank(parts, base, scales, limit)[0] if limit else 0)
 
     @property
     def n_asked(self) -> int:
@@ -138,9 +141,9 @@ class Halves:
         return replace(self, first=one, second=other, others=self.others.points(key), rank=rank)
 
     def scaled(self, factor: float) -> Halves:
-        """Return the same with error bars multiplied by a factor."""
+        """Return the same with error bars multiplied by a factor; what they hid may take more factors, or fewer."""
         one, other = (
             Half(with_noise_scale(half.members, Gaussian(factor)), half.scales)
             for half in (self.first, self.second)
         )
-        return replace(self, first=one, second=other)
+        return Halves.between(one, other, self.others)

@@ -113,8 +113,8 @@ def learn_noise(
         if comparison.best == "correlated":
             return learn_covariance(training, label, rng, comparison.basis)
         best = noise.families()[comparison.best]
-        if isinstance(best, LearnableWidths):
-            starts = comparison.starts[comparison.best]
+        starts = comparison.starts.get(comparison.best)
+        if starts is not None and isinstance(best, LearnableNoise):
             return shared_noise(best, training, label, rng, fit_classes(best, training, label, rng, starts))
         return learn_noise(best, training, label, rng)
     if isinstance(noise, AddedCovariance):
