@@ -280,8 +280,8 @@ class _Learned:
         for name in [name for name in self._open if name in self._running]:
             fitted = self._fit(name, index, halves, turn)
             left_out = fitted.log_evidence(unknown.members)
-            gain[self._rows[name]] = left_out - plain.log_evidence(fitted.factor.rank)
-            one = _Taught(index, fitted.noise, known.members.n_objects, fitted.factor.rank)
+            gain[self._rows[name]] = left_out - plain.log_evidence(fitted.n_factors)
+            one = _Taught(index, fitted.noise, known.members.n_objects, fitted.n_factors)
             self._taught.setdefault(name, []).append(one)
         self._gains.setdefault(index, []).append(gain)
         if not self._how.to_the_end:
@@ -304,7 +304,7 @@ class _Learned:
         settled = index in self._ranks
         start = Start(near, self._ranks.get(index, rank), settled)
         fitted = fit_from(known.members, noise, start, scales, self._rng, self._basis)
-        self._ranks.setdefault(index, fitted.factor.rank)
+        self._ranks.setdefault(index, fitted.n_factors)
         return fitted
 
     def _near(self, index: int, halves: Halves, turn: int, factor: float) -> FactorWithNoise:
@@ -421,7 +421,6 @@ class _Plain:
         self._kept: dict[int, FloatArray] = {}
 
     def _at(self, rank: int) -> FloatArray:
-        rank = max(rank, 1)
         if rank not in self._kept:
             factor = self._known.factor(rank, self._basis)
             self._kept[rank] = factor.project(self._unknown.members).gaussian_log_evidence()

@@ -48,6 +48,11 @@ class FactorWithNoise:
     factor: Factor
     noise: Noise
 
+    @property
+    def n_factors(self) -> int:
+        """Number of factors that are not zero: a model of none keeps one of zeros."""
+        return int(np.count_nonzero(self.factor.factors.any(axis=0)))
+
     def log_evidence(self, objects: Measurements) -> FloatArray:
         """Return (n,): log P(object) with a Gaussian density of the latent positions."""
         return latent_likelihood(objects, self.factor, self.noise).gaussian_log_evidence()

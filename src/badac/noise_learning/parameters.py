@@ -206,7 +206,7 @@ def _differs(
         return False
     some, factor = members[:_MEMBERS_TO_COMPARE], own.factor
     if not isinstance(pooled, LearnableWidths):
-        factor = fit_factor_and_noise(some, pooled, scales, rng, rank=factor.rank).factor
+        factor = fit_factor_and_noise(some, pooled, scales, rng, rank=own.n_factors).factor
     return is_sure(own.log_evidence(some) - FactorWithNoise(factor, pooled).log_evidence(some))
 
 
