@@ -279,7 +279,7 @@ class _Learned:
         plain = _Plain(known, unknown, self._basis, halves.rank)
         for name in [name for name in self._open if name in self._running]:
             fitted = self._fit(name, index, halves, turn)
-            left_out = fitted.log_evidence(unknown.members)
+            left_out = fitted.for_others(known.members).log_evidence(unknown.members)
             gain[self._rows[name]] = left_out - plain.log_evidence(fitted.n_factors)
             one = _Taught(index, fitted.noise, known.members.n_objects, fitted.n_factors)
             self._taught.setdefault(name, []).append(one)
@@ -316,7 +316,8 @@ class _Learned:
             self._scaled[index] = halves.scaled(factor)
         scaled = self._scaled[index]
         known, unknown = list(scaled.turns())[turn]
-        factor *= error_bar_factor(known.members, unknown.factor(scaled.rank, self._basis))
+        theirs = FactorWithNoise(unknown.factor(scaled.rank, self._basis), Gaussian())
+        factor *= error_bar_factor(known.members, theirs.for_others(unknown.members).factor)
         return FactorWithNoise(known.factor(scaled.rank, self._basis), Gaussian(factor))
 
     def _asked(self, name: str) -> FloatArray:
@@ -422,8 +423,9 @@ class _Plain:
 
     def _at(self, rank: int) -> FloatArray:
         if rank not in self._kept:
-            factor = self._known.factor(rank, self._basis)
-            self._kept[rank] = factor.project(self._unknown.members).gaussian_log_evidence()
+            plain = FactorWithNoise(self._known.factor(rank, self._basis), Gaussian())
+            left_out = plain.for_others(self._known.members).log_evidence(self._unknown.members)
+            self._kept[rank] = left_out
         return self._kept[rank]
 
     def log_evidence(self, rank: int) -> FloatArray:

@@ -48,6 +48,15 @@ class FactorWithNoise:
     factor: Factor
     noise: Noise
 
+    def for_others(self, members: Measurements) -> FactorWithNoise:
+        """Return the model as it stands for objects other than the members (k, m) that it was learned from.
+
+        Mean and factors are uncertain by a share of (1 + factors) / k of the scatter.
+        """
+        share = (1.0 + self.n_factors) / max(members.n_objects, 1)
+        scatter = self.factor.psi + mean_variance(with_noise_scale(members, self.noise))
+        return replace(self, factor=self.factor.widened(share * scatter))
+
     @property
     def n_factors(self) -> int:
         """Number of factors that are not zero: a model of none keeps one of zeros."""
@@ -250,6 +259,14 @@ def _fit_one_width(
     gain = evidence(scale) - evidence(1.0)
     decided = gain.sum() > 2.0 + 2.0 * float(gain.std()) * np.sqrt(len(gain))
     return fitted(members, scale if decided else 1.0)
+
+
+def mean_variance(members: Measurements) -> FloatArray:
+    """Mean of the squared error bars (m,) of each point; 0 where it is always missing."""
+    observed = members.observed
+    return np.asarray(
+        (np.where(observed, members.sigma, 0.0) ** 2).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    )
 
 
 def orthonormal_polynomials(at: FloatArray, count: int) -> FloatArray:

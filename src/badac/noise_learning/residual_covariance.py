@@ -21,6 +21,7 @@ from badac._kernels.eigen import eigh
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor
+from badac.noise_learning.noise_em import mean_variance
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -89,23 +90,16 @@ def added_covariance(members: Measurements, factor: Factor, basis: FloatArray) -
     values, vectors = eigh(scaled.T @ scaled / n)
     edge = (1.0 + np.sqrt((m - basis.shape[1]) / n)) ** 2
     excess = np.where(values > edge, values - 1.0, 0.0)
-    width = np.sqrt(factor.psi + _mean_variance(members))
+    width = np.sqrt(factor.psi + mean_variance(members))
     directions = width[:, None] * vectors * np.sqrt(excess)
     return np.asarray(directions @ directions.T)
-
-
-def _mean_variance(members: Measurements) -> FloatArray:
-    observed = members.observed
-    return np.asarray(
-        (np.where(observed, members.sigma, 0.0) ** 2).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
-    )
 
 
 def _residuals(members: Measurements, factor: Factor, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Rough residuals (k, m) in units of their widths, and the projection R (m, m)."""
     observed = members.observed
     residual = np.where(observed, members.values - factor.mean, 0.0)
-    width = np.sqrt(factor.psi + _mean_variance(members))
+    width = np.sqrt(factor.psi + mean_variance(members))
     # In units of the width, the smooth functions to remove are those divided by it.
     smooth = np.linalg.qr(basis / width[:, None])[0]
     rough = np.eye(len(width)) - smooth @ smooth.T
