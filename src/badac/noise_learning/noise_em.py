@@ -51,11 +51,13 @@ class FactorWithNoise:
     def for_others(self, members: Measurements) -> FactorWithNoise:
         """Return the model as it stands for objects other than the members (k, m) that it was learned from.
 
-        Mean and factors are uncertain by a share of (1 + factors) / k of the scatter.
+        Mean and factors are uncertain by a share of (1 + factors) / k of the scatter, and as much of it, which they took from
+        these members, is missing in psi where that is not zero.
         """
         share = (1.0 + self.n_factors) / max(members.n_objects, 1)
-        scatter = self.factor.psi + mean_variance(with_noise_scale(members, self.noise))
-        return replace(self, factor=self.factor.widened(share * scatter))
+        psi = self.factor.psi
+        unknown = share * (psi + mean_variance(with_noise_scale(members, self.noise)))
+        return replace(self, factor=self.factor.widened(unknown + np.minimum(psi, unknown)))
 
     @property
     def n_factors(self) -> int:
