@@ -296,8 +296,9 @@ def _without_tails(pulls: FloatArray) -> tuple[str, ...]:
     low, high = np.quantile(pulls, norm.cdf([-1.0, 1.0]))
     distance, width = np.abs(pulls - np.median(pulls)), (high - low) / 2.0
     for tail in _TAILS:
-        normal = 2.0 * float(norm.sf(tail))
-        if float((distance > tail * width).mean()) > normal + _SPREADS * np.sqrt(normal / len(pulls)):
+        expected = 2.0 * float(norm.sf(tail)) * len(pulls)
+        # The root of a count has a spread of one half, be the count large or small.
+        if np.sqrt(np.count_nonzero(distance > tail * width)) > np.sqrt(expected) + 0.5 * _SPREADS:
             return FAMILIES
     return tuple(name for name in FAMILIES if not isinstance(open_noise(name), LearnableWidths))
 

@@ -64,8 +64,8 @@ class Variety:
     pulls : (p,)
         Residuals in units of the error bars, at quiet points if there are any.
     pulls_within : (p,)
-        The same, of an object whose points scatter by more than that in units of its own width: one that strays as a whole is
-        unlike the others, and says nothing of single points.
+        The same, of an object whose points scatter by more than those of others narrowed to their width: one that strays as a
+        whole is unlike the others, and says nothing of single points.
     """
 
     ratio: FloatArray
@@ -109,20 +109,20 @@ def measure_variety(classes: Iterable[Halves]) -> Variety:
         factor = floor
     shown = quiet if quiet.any() else np.ones_like(quiet)
     by_object = [one.pull[:, shown] for one in found]
-    pulls, within = (
-        np.concatenate([each.ravel() for each in some]) for some in (by_object, map(_within, by_object))
-    )
+    pulls = np.concatenate([each.ravel() for each in by_object])
+    typical = float(central_width(pulls[:, None], axis=0)[0]) if np.isfinite(pulls).any() else 0.0
+    within = np.concatenate([_within(each, typical).ravel() for each in by_object])
     seen = np.isfinite(pulls)
     return Variety(ratio, floor, quiet, factor, slope is not None, pulls[seen], within[seen])
 
 
-def _within(pulls: FloatArray) -> FloatArray:
-    """Pulls (k, m) in units of the central width of their object, where that is above one and enough points tell it."""
+def _within(pulls: FloatArray, typical: float) -> FloatArray:
+    """Pulls (k, m), those of objects whose central width is above the typical one narrowed to it, if enough points tell it."""
     asked = np.isfinite(pulls).sum(axis=1) >= _MANY_POINTS
-    width = np.ones(len(pulls))
-    if asked.any():
-        width[asked] = np.maximum(central_width(pulls[asked], axis=1), 1.0)
-    return np.asarray(pulls / width[:, None])
+    beyond = np.ones(len(pulls))
+    if asked.any() and typical > 0.0:
+        beyond[asked] = np.maximum(central_width(pulls[asked], axis=1) / typical, 1.0)
+    return np.asarray(pulls / beyond[:, None])
 
 
 def central_width(pulls: FloatArray, axis: int) -> FloatArray:
