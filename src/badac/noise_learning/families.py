@@ -275,7 +275,9 @@ class _Learned:
     def ask(self, index: int, halves: Halves, turn: int) -> None:
         """Learn from one half of a class and ask the other one; in the next turn the other way round."""
         known, unknown = list(halves.turns())[turn]
-        gain = np.full((len(self._rows), unknown.members.n_objects), np.nan)
+        # Of what is not open or out of the running nobody is asked: the plain Gaussian, a covariance, and those left out.
+        gain = np.zeros((len(self._rows), unknown.members.n_objects))
+        gain[[self._rows[name] for name in self._open]] = np.nan
         plain = _Plain(known, unknown, self._basis, halves.rank)
         for name in [name for name in self._open if name in self._running]:
             fitted = self._fit(name, index, halves, turn)
@@ -349,18 +351,20 @@ class _Learned:
         return _plainly(gains[best]) and all(is_sure(gains[best] - gain) for gain in others)
 
     def of_all_members(self, classes: Mapping[int, Halves]) -> dict[int, FloatArray]:
-        """Gains (F, n) of the members of both halves of each class; of those who were not asked, as of those who were."""
+        """Gains (F, n) of the members of both halves of each class.
+
+        Who was not asked gains as those of the class who were; a family that was left out stays as far behind the best one.
+        """
+        asked = {index: np.concatenate(parts, axis=1) for index, parts in self._gains.items()}
+        everybody = np.concatenate(list(asked.values()), axis=1)
+        total = everybody.sum(axis=1)
+        best = int(np.argmax(np.where(np.isnan(total), -np.inf, total)))
+        behind = np.nanmean(everybody[best] - everybody, axis=1)
         found = {}
         for index, halves in classes.items():
-            gain = np.zeros((len(self._rows), halves.n_asked))
-            for name, row in self._rows.items():
-                if name not in self._open:
-                    continue
-                own = np.concatenate([part[row] for part in self._gains[index]])
-                own = own[np.isfinite(own)]
-                everybody = self._asked(name)
-                gain[row] = np.resize(own if own.size else everybody[np.isfinite(everybody)], gain.shape[1])
-            found[index] = gain
+            own = asked[index]
+            own = np.where(np.isnan(own), own[best] - behind[:, None], own)
+            found[index] = np.stack([np.resize(row, halves.n_asked) for row in own])
         return found
 
     def _pooled(self, name: str, of_class: int | None = None) -> Noise | None:
