@@ -22,6 +22,7 @@ import numpy.typing as npt
 from badac.classes.model import FloatArray
 from badac.classes.population.rank import choose_rank
 from badac.data.measurements import Measurements
+from badac.latent.factor import Factor
 from badac.noise import AutoNoise, Gaussian, Noise, is_open
 from badac.noise.model import AddedCovariance, LearnableNoise, LearnableWidths, OpenFamily
 from badac.noise_learning.error_bar_factor import error_bar_factor
@@ -270,6 +271,7 @@ class _Learned:
         self._gains: dict[int, list[FloatArray]] = {}
         self._taught: dict[str, list[_Taught]] = {}
         self._ranks: dict[int, int] = {}
+        self._factors: dict[tuple[int, int], Factor] = {}
         self._scaled: dict[int, Halves] = {}
 
     def ask(self, index: int, halves: Halves, turn: int) -> None:
@@ -283,8 +285,7 @@ class _Learned:
             fitted = self._fit(name, index, halves, turn)
             left_out = fitted.for_others(known.members).log_evidence(unknown.members)
             gain[self._rows[name]] = left_out - plain.log_evidence(fitted.n_factors)
-            one = _Taught(index, fitted.noise, known.members.n_objects, fitted.n_factors)
-            self._taught.setdefault(name, []).append(one)
+            self._taught.setdefault(name, []).append(_Taught(index, fitted, known.members.n_objects))
         self._gains.setdefault(index, []).append(gain)
         if not self._how.to_the_end:
             self._running -= self._far_behind()
@@ -293,20 +294,25 @@ class _Learned:
 
     def _fit(self, name: str, index: int, halves: Halves, turn: int) -> FactorWithNoise:
         """Class and open noise of a half; an EM starts at what other members taught."""
-        known, rank, noise = list(halves.turns())[turn][0], halves.rank, self._open[name]
+        known, noise = list(halves.turns())[turn][0], self._open[name]
         scales = known.scales
         if not isinstance(noise, LearnableWidths):
             if self._how.factor is not None:
                 return self._near(index, halves, turn, self._how.factor)
             return fit_factor_and_noise(
-                known.members, noise, scales, self._rng, basis=self._basis, rank=rank
+                known.members, noise, scales, self._rng, basis=self._basis, rank=halves.rank
             )
         near = self._pooled(name) if name in self._believed else None
-        # What members need under noise of several widths they need whichever it is: asked once of a class.
-        settled = index in self._ranks
-        start = Start(near, self._ranks.get(index, rank), settled)
+        # What members need under noise of several widths they need whichever it is: asked once of a class, and a half that has
+        # been learned from goes on from there. From the other half's factors it would remember what it is asked about.
+        rank, settled = self._ranks.get(index, halves.rank), index in self._ranks
+        factor = self._factors.get((index, turn))
+        if not settled:
+            factor = known.factor(rank, self._basis)
+        start = Start(near, rank, settled, factor)
         fitted = fit_from(known.members, noise, start, scales, self._rng, self._basis)
         self._ranks.setdefault(index, fitted.n_factors)
+        self._factors.setdefault((index, turn), fitted.factor)
         return fitted
 
     def _near(self, index: int, halves: Halves, turn: int, factor: float) -> FactorWithNoise:
@@ -374,7 +380,7 @@ class _Learned:
         if not taught or not isinstance(noise, LearnableNoise):
             return None
         weight = np.array([float(one.count) for one in taught])
-        return noise.pooled([one.noise for one in taught], weight / weight.sum())
+        return noise.pooled([one.fitted.noise for one in taught], weight / weight.sum())
 
     def starts(self, classes: Mapping[int, Halves]) -> dict[str, dict[int, Start]]:
         """What the halves of each class taught, by family and class."""
@@ -388,8 +394,10 @@ class _Learned:
         own = [one for one in self._taught[name] if one.index == index]
         if not own:
             return Start(self._pooled(name), halves.rank)
+        last = own[-1].fitted
         # More members than are compared may teach more factors.
-        return Start(self._pooled(name, index), own[-1].rank, settled=not len(halves.others))
+        settled = not len(halves.others)
+        return Start(self._pooled(name, index), last.n_factors, settled, last.factor if settled else None)
 
 
 @dataclass(frozen=True)
@@ -397,9 +405,8 @@ class _Taught:
     """What so many members of a class taught of a family."""
 
     index: int
-    noise: Noise
+    fitted: FactorWithNoise
     count: int
-    rank: int
 
 
 def _has_open_factor(noise: Noise) -> bool:

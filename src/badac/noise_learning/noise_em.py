@@ -114,12 +114,15 @@ class Start:
     rank : int or None
         Number of factors to begin with; None to ask for it.
     settled : bool
-        Whether it was chosen under noise of the family, and stays; otherwise it is chosen again when the first widths are known.
+        Whether it was chosen under noise of several widths, and stays; otherwise it is chosen again when the first ones are known.
+    factor : Factor or None
+        The class as it is known already, with so many factors; None to make it of the members' moments.
     """
 
     noise: Noise | None = None
     rank: int | None = None
     settled: bool = False
+    factor: Factor | None = None
 
 
 def fit_from(
@@ -133,21 +136,25 @@ def fit_from(
     """As `fit_factor_and_noise`, for noise whose parameters an EM finds, from a start."""
     assert isinstance(noise, LearnableWidths)
     current: Any = noise.initial() if start.noise is None else start.noise
-    gaussian = _wide(members, current)
-    rank = choose_rank(gaussian, scales, rng, once=True)[0] if start.rank is None else start.rank
-    factor = held(Spectrum.of(gaussian, scales, max(rank, 1)).factor(rank), basis)
+    rank, factor = start.rank, start.factor
+    if rank is None or factor is None:
+        gaussian = _wide(members, current)
+        rank = choose_rank(gaussian, scales, rng, once=True)[0] if rank is None else rank
+        factor = Spectrum.of(gaussian, scales, max(rank, 1)).factor(rank)
+    factor = held(factor, basis)
+    near = start.settled and start.factor is not None
     squared: FloatArray | None = None
     for step in range(_ROUNDS):
         sites = gaussian_approximation(members, factor, current, details=True, start=squared)
         better = noise.improved(current, _residuals(members, sites, factor))
-        if step == 1:
+        if step == 1 and not near:
             # The first rank was chosen as if all points were bad.
             rank = rank if start.settled else choose_rank(sites.objects, scales, rng)[0]
             factor = held(Spectrum.of(sites.objects, scales, max(rank, 1)).factor(rank), basis)
             sites = gaussian_approximation(members, factor, current, details=True)
         factor = _step(members, sites, factor, current, scales, basis)
         change, current, squared = current.distance(better), better, sites.squared
-        if step > 2 and change < _SETTLED:
+        if change < _SETTLED and (near or step > 2):
             break
     return FactorWithNoise(factor, current)
 
