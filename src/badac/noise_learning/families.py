@@ -395,9 +395,7 @@ class _Learned:
         if not own:
             return Start(self._pooled(name), halves.rank)
         last = own[-1].fitted
-        # More members than are compared may teach more factors.
-        settled = not len(halves.others)
-        return Start(self._pooled(name, index), last.n_factors, settled, last.factor if settled else None)
+        return Start(self._pooled(name, index), last.n_factors, settled=True, factor=last.factor)
 
 
 @dataclass(frozen=True)

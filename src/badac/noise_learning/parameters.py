@@ -7,6 +7,7 @@ Classes keep their own where their members like them better than the pooled ones
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,9 @@ def learn_noise(
         best = noise.families()[comparison.best]
         starts = comparison.starts.get(comparison.best)
         if starts is not None and isinstance(best, LearnableNoise):
-            return shared_noise(best, training, label, rng, fit_classes(best, training, label, rng, starts))
+            # All members of a class may teach more factors than the halves that were compared.
+            anew = {index: replace(start, settled=False, factor=None) for index, start in starts.items()}
+            return shared_noise(best, training, label, rng, fit_classes(best, training, label, rng, anew))
         return learn_noise(best, training, label, rng)
     if isinstance(noise, AddedCovariance):
         basis = compare_families(training, label, rng, ordered=True, families=("gaussian",)).basis
