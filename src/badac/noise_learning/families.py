@@ -346,10 +346,10 @@ class _Learned:
     def is_decided(self) -> bool:
         """Whether those who were asked leave no doubt which family is the best, the plain Gaussian included.
 
-        Families by which half of the members gained nothing are not asked again: the others would have to make up for it.
+        Families by which half of the members gained next to nothing, a spread more of it, are not asked again.
         """
         gains = {name: self._asked(name) for name in self._running}
-        self._running = {name for name, gain in gains.items() if gain.sum() > 0.0}
+        self._running = {name for name, gain in gains.items() if _is_promising(gain, 0.5)}
         if not self._running:
             return True
         best = max(gains, key=lambda name: (float(gains[name].sum()), name))
@@ -455,7 +455,7 @@ def correlated_gain(
     fold = rng.permutation(members.n_objects) % _FOLDS
     gain = np.empty(members.n_objects)
     for which in range(_FOLDS):
-        if which == _FOLDS_FIRST and not _is_promising(gain[fold < which]):
+        if which == _FOLDS_FIRST and not _is_promising(gain[fold < which], _FOLDS_FIRST / _FOLDS):
             return np.zeros_like(gain)
         known, unknown = members[fold != which], members[fold == which]
         gaussian = fit_factor_and_noise(known, Gaussian(), scales, rng, basis=basis, rank=rank)
@@ -464,10 +464,10 @@ def correlated_gain(
     return gain
 
 
-def _is_promising(gain: FloatArray) -> bool:
-    """Whether gains (n,) of the first tenths, a spread more of them, are their part of the least that is believed."""
+def _is_promising(gain: FloatArray, share: float) -> bool:
+    """Whether gains (n,) of a share of the members, a spread more of them, are their part of the least that is believed."""
     most = float(gain.sum()) + float(gain.std()) * np.sqrt(len(gain))
-    return bool(most > _NATS * _FOLDS_FIRST / _FOLDS)
+    return bool(most > _NATS * share)
 
 
 def _choose_basis(classes: list[Halves]) -> FloatArray:
