@@ -25,17 +25,9 @@ from badac.latent.factor import Factor
 from badac.latent.likelihood import project
 from badac.noise import Gaussian, Noise, is_open, noise_of_class
 from badac.noise.model import AdvisingNoise, LearnableNoise, LearnableWidths
-from badac.noise_learning.families import (
-    FAMILIES,
-    Asking,
-    Comparison,
-    compare_halves,
-    fit_class,
-    halves_of_classes,
-    is_ordered,
-    is_sure,
-    open_noise,
-)
+from badac.noise_learning.comparison import Comparison, is_sure
+from badac.noise_learning.families import FAMILIES, fit_class, halves_of_classes, is_ordered, open_noise
+from badac.noise_learning.half_by_half import FEWEST_POINTS, Asking, compare_halves
 from badac.noise_learning.halves import FEWEST
 from badac.noise_learning.noise_em import FactorWithNoise, held
 from badac.noise_learning.parameters import fit_classes, learn_noise, shared_noise
@@ -314,7 +306,7 @@ def _runs(n_points: int) -> IntArray:
 
 def _long_enough(training: Measurements) -> bool:
     """Whether as many points are left as rough and smooth need to be told apart."""
-    return is_ordered(training) or (training.at is None and training.n_points >= 18)
+    return is_ordered(training) or (training.at is None and training.n_points >= FEWEST_POINTS)
 
 
 def _correlated_classes(comparison: Comparison, classes: Sequence[Any]) -> tuple[Any, ...]:
@@ -334,7 +326,15 @@ def _fitted(
     if isinstance(best, LearnableNoise) and is_open(best):
         return fit_classes(best, training, label, rng, comparison.starts[comparison.best])
     return [
-        fit_class(training, label, number, Gaussian(), rng, basis=comparison.basis, rank=comparison.ranks.get(number))
+        fit_class(
+            training,
+            label,
+            number,
+            Gaussian(),
+            rng,
+            basis=comparison.basis,
+            rank=comparison.ranks.get(number),
+        )
         for number in range(int(label.max()) + 1)
     ]
 

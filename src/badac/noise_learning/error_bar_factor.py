@@ -4,10 +4,10 @@ Members that a factor model was not learned from scatter around it by ``v_ij = t
 its own at each point, times ``t``, and the noise. Fisher scoring finds both, each step with the squared residuals expected at
 the step before (ECM; Meng & Rubin 1993):
 
-    slope_a = 1/2 sum_ij a_ij (squared_ij / v_ij - 1) ,   information_ab = 1/2 sum_ij a_ij b_ij ,   a, b in {t psi / v, c sigma^2 / v}
+    slope_a = 1/2 sum_ij a_ij (squared_ij / v_ij - 1) ,   information_ab = 1/2 sum_ij a_ij b_ij
 
-in the logarithms of ``t`` and ``c``. Where all error bars of a point are alike nothing tells the two apart; a weak prior around
-one then keeps the factor where it began.
+with the shares ``a, b`` of the variance, ``t psi / v`` and ``c sigma^2 / v``, in the logarithms of ``t`` and ``c``. Where all
+error bars of a point are alike nothing tells the two apart; a weak prior around one then keeps the factor where it began.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
+from badac.data.validation import BoolArray
 from badac.latent.factor import Factor
 from badac.latent.likelihood import project
 
@@ -45,7 +46,9 @@ def error_bar_factor(members: Measurements, factor: Factor) -> float:
     for _ in range(_STEPS):
         psi, noise = np.exp(logs[0]) * factor.psi, np.exp(logs[1]) * variance
         weight = np.where(seen, 1.0 / np.where(seen, psi + noise, 1.0), 0.0)
-        squared = _squared_residuals(members.with_sigma(_sigma(noise, seen)), Factor(factor.mean, factor.factors, psi))
+        squared = _squared_residuals(
+            members.with_sigma(_sigma(noise, seen)), Factor(factor.mean, factor.factors, psi)
+        )
         shares = np.stack([(psi * weight).ravel(), (noise * weight).ravel()])
         slope = 0.5 * shares @ (squared * weight - seen).ravel() - _PRIOR * logs
         information = 0.5 * shares @ shares.T + _PRIOR * np.eye(2)
@@ -56,7 +59,7 @@ def error_bar_factor(members: Measurements, factor: Factor) -> float:
     return float(np.exp(0.5 * logs[1]))
 
 
-def _sigma(variance: FloatArray, seen: FloatArray) -> FloatArray:
+def _sigma(variance: FloatArray, seen: BoolArray) -> FloatArray:
     return np.where(seen, np.sqrt(variance), np.inf)
 
 

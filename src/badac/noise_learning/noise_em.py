@@ -114,7 +114,7 @@ class Start:
     rank : int or None
         Number of factors to begin with; None to ask for it.
     settled : bool
-        Whether it was chosen under noise of several widths, and stays; otherwise it is chosen again when the first ones are known.
+        Whether it was chosen under noise of several widths, and stays; otherwise it is chosen again when the first are known.
     factor : Factor or None
         The class as it is known already, with so many factors; None to make it of the members' moments.
     """

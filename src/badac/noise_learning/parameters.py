@@ -28,7 +28,8 @@ from badac.noise.model import (
     needs_sigma,
 )
 from badac.noise_learning.bad_points import has_bad_points
-from badac.noise_learning.families import compare_families, is_sure, some_members
+from badac.noise_learning.comparison import is_sure
+from badac.noise_learning.families import compare_families, some_members
 from badac.noise_learning.noise_em import FactorWithNoise, Start, fit_factor_and_noise, fit_from
 from badac.noise_learning.residual_covariance import added_covariance
 from badac.training import TrainingScales
@@ -141,7 +142,7 @@ def check_exposure_is_used(noise: Noise, training: Measurements) -> None:
 
 
 def fit_classes(
-    noise: LearnableNoise,
+    noise: Noise,
     training: Measurements,
     label: IntArray,
     rng: np.random.Generator,
@@ -151,7 +152,6 @@ def fit_classes(
 
     From what their halves taught, if that is given: an EM begins there, and a factor on the error bars is that.
     """
-    assert isinstance(noise, Noise)
     scales, found = TrainingScales.of(training), list[FactorWithNoise | None]()
     for index in range(int(label.max()) + 1):
         members = some_members(training, label, index, rng)
