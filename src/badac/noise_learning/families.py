@@ -25,6 +25,7 @@ from badac.noise_learning.half_by_half import FEWEST_POINTS, Asking, compare_hal
 from badac.noise_learning.halves import FEWEST, Halves
 from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise
 from badac.noise_learning.variety import measure_variety
+from badac.threads import each_apart
 from badac.training import TrainingScales
 
 IntArray = npt.NDArray[np.int64]
@@ -96,13 +97,13 @@ def halves_of_classes(
     training: Measurements, label: IntArray, scales: TrainingScales, rng: np.random.Generator
 ) -> dict[int, Halves]:
     """Return halves of the members of each class that has enough of them, by the index of the class."""
-    counts = np.bincount(label)
-    return {
-        int(index): Halves.of(
-            training[label == index], scales, rng, _MEMBERS_TO_COMPARE, _MEMBERS_FOR_A_COVARIANCE
-        )
-        for index in np.flatnonzero(counts >= FEWEST)
-    }
+    enough = np.flatnonzero(np.bincount(label) >= FEWEST).tolist()
+
+    def halves(number: int, rng: np.random.Generator) -> Halves:
+        members = training[label == enough[number]]
+        return Halves.of(members, scales, rng, _MEMBERS_TO_COMPARE, _MEMBERS_FOR_A_COVARIANCE)
+
+    return dict(zip(enough, each_apart(halves, len(enough), rng), strict=True))
 
 
 def fit_class(

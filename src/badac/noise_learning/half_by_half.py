@@ -27,6 +27,7 @@ from badac.noise_learning.noise_em import (
     orthonormal_polynomials,
 )
 from badac.noise_learning.residual_covariance import correlated_gain
+from badac.threads import each_apart
 
 _SMOOTH_FUNCTIONS = (6, 9, 13)
 FEWEST_POINTS = 3 * _SMOOTH_FUNCTIONS[0]
@@ -79,19 +80,28 @@ def compare_halves(
     needed = {index: halves.rank for index, halves in classes.items()}
     if "correlated" in families:
         assert basis is not None
-        for index, halves in classes.items():
-            members = halves.all_members()
-            # More members than are compared may teach more factors.
-            more = len(halves.others) > 0
-            needed[index] = choose_rank(members, halves.first.scales, rng)[0] if more else halves.rank
-            # Errors may be correlated in one class only; the others stay as they are.
-            gain = correlated_gain(members, needed[index], basis, halves.first.scales, rng)
+        smooth, each = basis, list(classes.values())
+        found = each_apart(lambda number, rng: _correlated(each[number], smooth, rng), len(each), rng)
+        for (index, halves), (gain, needed[index]) in zip(classes.items(), found, strict=True):
             # As much as each of the members above stands for.
-            parts = np.array_split(gain * float(is_sure(gain)), halves.n_asked)
+            parts = np.array_split(gain, halves.n_asked)
             gains[index][families.index("correlated")] = [part.mean() for part in parts]
     label = np.concatenate([np.full(gain.shape[1], index) for index, gain in gains.items()])
     gain = np.concatenate(list(gains.values()), axis=1)
     return Comparison(families, gain, label, basis, needed, learned.starts(classes))
+
+
+def _correlated(halves: Halves, basis: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, int]:
+    """Gains (k,) of all members of a class by correlated errors, nothing where that may be chance, and their number of factors.
+
+    Errors may be correlated in one class only; the others stay as they are.
+    """
+    members, scales, rank = halves.all_members(), halves.first.scales, halves.rank
+    if len(halves.others):
+        # More members than are compared may teach more factors.
+        rank = choose_rank(members, scales, rng)[0]
+    gain = correlated_gain(members, rank, basis, scales, rng)
+    return gain * float(is_sure(gain)), rank
 
 
 class _Learned:

@@ -32,6 +32,7 @@ from badac.noise_learning.comparison import is_sure
 from badac.noise_learning.families import compare_families, some_members
 from badac.noise_learning.noise_em import FactorWithNoise, Start, fit_factor_and_noise, fit_from
 from badac.noise_learning.residual_covariance import added_covariance
+from badac.threads import each_apart
 from badac.training import TrainingScales
 
 IntArray = npt.NDArray[np.int64]
@@ -152,20 +153,21 @@ def fit_classes(
 
     From what their halves taught, if that is given: an EM begins there, and a factor on the error bars is that.
     """
-    scales, found = TrainingScales.of(training), list[FactorWithNoise | None]()
-    for index in range(int(label.max()) + 1):
+    scales = TrainingScales.of(training)
+
+    def learn(index: int, rng: np.random.Generator) -> FactorWithNoise | None:
         members = some_members(training, label, index, rng)
         start = None if starts is None else starts.get(index)
         if members is None:
-            found.append(None)
-        elif start is None:
-            found.append(fit_factor_and_noise(members, noise, scales, rng))
-        elif isinstance(noise, LearnableWidths):
-            found.append(fit_from(members, noise, start, scales, rng))
-        else:
-            assert start.noise is not None
-            found.append(fit_factor_and_noise(members, start.noise, scales, rng, rank=start.rank))
-    return found
+            return None
+        if start is None:
+            return fit_factor_and_noise(members, noise, scales, rng)
+        if isinstance(noise, LearnableWidths):
+            return fit_from(members, noise, start, scales, rng)
+        assert start.noise is not None
+        return fit_factor_and_noise(members, start.noise, scales, rng, rank=start.rank)
+
+    return each_apart(learn, int(label.max()) + 1, rng)
 
 
 def shared_noise(
