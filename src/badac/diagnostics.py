@@ -30,7 +30,7 @@ from badac.noise_learning.families import FAMILIES, fit_class, halves_of_classes
 from badac.noise_learning.half_by_half import FEWEST_POINTS, Asking, compare_halves
 from badac.noise_learning.halves import FEWEST
 from badac.noise_learning.noise_em import FactorWithNoise, held
-from badac.noise_learning.parameters import fit_classes, learn_noise, shared_noise
+from badac.noise_learning.parameters import fit_classes, learn_covariance, shared_noise
 from badac.noise_learning.variety import Variety, measure_variety
 from badac.printing import html_table
 from badac.training import TrainingScales
@@ -212,7 +212,7 @@ def diagnose(
         if isinstance(best, LearnableNoise) and is_open(best):
             noise = shared_noise(best, training, index, rng, fitted)
         elif is_open(best):
-            noise = learn_noise(best, training, index, rng)
+            noise = learn_covariance(training, index, rng, comparison)
         pulls, autocorrelation = _residuals(training, index, comparison.basis, fitted)
     return Diagnosis(
         families=comparison.families,

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.noise import Correlated, Gaussian, Noise, PerClass, is_open
 from badac.noise.model import (
@@ -28,7 +27,7 @@ from badac.noise.model import (
     needs_sigma,
 )
 from badac.noise_learning.bad_points import has_bad_points
-from badac.noise_learning.comparison import is_sure
+from badac.noise_learning.comparison import Comparison, is_sure
 from badac.noise_learning.families import compare_families, some_members
 from badac.noise_learning.noise_em import FactorWithNoise, Start, fit_factor_and_noise, fit_from
 from badac.noise_learning.residual_covariance import added_covariance
@@ -38,6 +37,7 @@ from badac.training import TrainingScales
 IntArray = npt.NDArray[np.int64]
 
 _MEMBERS_TO_COMPARE = 1000
+_MEMBERS_OF_A_COVARIANCE = 2000  # by cost
 # Parameters that differ by less are not worth noise of its own for each class: shares of bad points that two classes of
 # Experiment 3 teach differ by up to 0.04 (1,000 members each, seeds 500 to 503), and once in some twenty sets beyond chance.
 _ALIKE = 0.05
@@ -114,7 +114,7 @@ def learn_noise(
             return Gaussian()
         comparison = compare_families(training, label, rng, choice=noise, to_the_end=False)
         if comparison.best == "correlated":
-            return learn_covariance(training, label, rng, comparison.basis)
+            return learn_covariance(training, label, rng, comparison)
         best = noise.families()[comparison.best]
         starts = comparison.starts.get(comparison.best)
         if starts is not None and isinstance(best, LearnableNoise):
@@ -123,8 +123,10 @@ def learn_noise(
             return shared_noise(best, training, label, rng, fit_classes(best, training, label, rng, anew))
         return learn_noise(best, training, label, rng)
     if isinstance(noise, AddedCovariance):
-        basis = compare_families(training, label, rng, ordered=True, families=("gaussian",)).basis
-        return learn_covariance(training, label, rng, basis)
+        families = ("gaussian", "correlated")
+        return learn_covariance(
+            training, label, rng, compare_families(training, label, rng, ordered=True, families=families)
+        )
     if isinstance(noise, LearnableNoise):
         return shared_noise(noise, training, label, rng, fit_classes(noise, training, label, rng))
     raise ValueError(
@@ -216,32 +218,25 @@ def _differs(
 
 
 def learn_covariance(
-    training: Measurements, label: IntArray, rng: np.random.Generator, basis: FloatArray | None
+    training: Measurements, label: IntArray, rng: np.random.Generator, comparison: Comparison
 ) -> Noise:
     """Return correlated noise for the classes that show it: the rough part of what their members have in common.
 
     The part of a covariance that is as smooth as the class's own curves cannot be told from variability within the class;
     it stays there.
     """
+    basis, scales = comparison.basis, TrainingScales.of(training)
+    if basis is None:
+        return Gaussian()
+    row = comparison.families.index("correlated")
     noises: dict[int, Noise] = {}
-    scales = TrainingScales.of(training)
-    classes = range(int(label.max()) + 1)
-    for index in classes:
-        own = compare_families(
-            training[label == index],
-            np.zeros(int((label == index).sum()), dtype=np.int64),
-            rng,
-            ordered=True,
-            families=("gaussian", "correlated"),
-        )
-        if own.best != "correlated":
+    for index in comparison.ranks:
+        if not is_sure(comparison.in_class(index).gain[row]):
             continue
         members = training[label == index]
-        rows = np.sort(rng.permutation(members.n_objects)[:2000])
-        smooth = own.basis if basis is None else basis
-        assert smooth is not None
-        fitted = fit_factor_and_noise(members[rows], Gaussian(), scales, rng, basis=smooth)
-        noises[index] = Correlated(added_covariance(members[rows], fitted.factor, smooth))
+        members = members[np.sort(rng.permutation(members.n_objects)[:_MEMBERS_OF_A_COVARIANCE])]
+        fitted = fit_factor_and_noise(members, Gaussian(), scales, rng, basis=basis)
+        noises[index] = Correlated(added_covariance(members, fitted.factor, basis))
     if not noises:
         return Gaussian()
-    return PerClass(tuple(noises.get(index, Gaussian()) for index in classes))
+    return PerClass(tuple(noises.get(index, Gaussian()) for index in range(int(label.max()) + 1)))
