@@ -37,6 +37,7 @@ from badac.noise_learning.families import (
 from badac.noise_learning.parameters import learn_noise
 from badac.noise_learning.variety import FEWEST, Variety, measure_variety
 from badac.printing import html_table
+from badac.threads import one_thread_in_blas
 from badac.training import TrainingScales
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -158,6 +159,7 @@ class Diagnosis:
         return DiagnosisDisplay.from_diagnosis(self).plot(ax).ax_
 
 
+@one_thread_in_blas()
 def diagnose(
     training: Measurements,
     label: npt.ArrayLike,
