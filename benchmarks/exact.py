@@ -31,7 +31,7 @@ from badac.noise import Gaussian
 from reproduction.marked import write_into
 
 POINTS = 100
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "speed.md"
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -194,7 +194,7 @@ def main() -> None:
     )
     parser.add_argument("--no-memory", action="store_true", help="leave out the memory measurements")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--write-docs", action="store_true", help="write the table of docs/scale.md")
+    parser.add_argument("--write-docs", action="store_true", help="write the table of docs/speed.md")
     options = parser.parse_args()
 
     with threadpool_limits(1):

@@ -1,7 +1,7 @@
 """How time and memory grow with objects, members, points and classes: their exponents, and what is worse than linear.
 
     python -m benchmarks.scaling --most-seconds 10   # a few minutes of one core
-    python -m benchmarks.scaling --write-docs        # also the table and the figure of docs/scale.md
+    python -m benchmarks.scaling --write-docs        # also the table and the figure of docs/speed.md
 
 Each curve changes one number and keeps the others. Times are seconds of the processor on one thread, the best of some turns (of
 what takes ten seconds and more, one). An exponent is the slope of log time over log size between the two largest sizes, where
@@ -29,7 +29,7 @@ from badac.writing import write_whole
 from reproduction.marked import write_into
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENT, IMAGE = ROOT / "docs" / "scale.md", ROOT / "docs" / "images" / "scaling.png"
+DOCUMENT, IMAGE = ROOT / "docs" / "speed.md", ROOT / "docs" / "images" / "scaling.png"
 RESULTS = ROOT / "benchmarks" / "results"
 TURNS, LONG = 2, 10.0
 MEMBERS, POINTS, CLASSES, OBJECTS = 1000, 50, 2, 2000
@@ -264,7 +264,7 @@ def main() -> None:
     )
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument(
-        "--write-docs", action="store_true", help="write the table and figure of docs/scale.md"
+        "--write-docs", action="store_true", help="write the table and figure of docs/speed.md"
     )
     parser.add_argument("--most-seconds", type=float, default=100.0, help="for one size")
     parser.add_argument("--again", action="store_true", help="forget what was kept")

@@ -1,7 +1,7 @@
 """How much two threads gain: `fit`, p-values, `rank` and `explain` of 20,000 curves with n_jobs=1 and n_jobs=2, by the clock.
 
     python -m benchmarks.threads [--objects 20000] [--turns 3]
-    python -m benchmarks.threads --write-docs           # and the place threads of docs/scale.md
+    python -m benchmarks.threads --write-docs           # and the place threads of docs/speed.md
 
 The answers are compared, too: they must be the same to the last bit. The ratio means something on an idle machine with at least
 two cores; the seconds of the processor beside it say how much work there was.
@@ -23,7 +23,7 @@ from badac.simulate import experiment
 from badac.threads import one_thread_in_blas
 from reproduction.marked import write_into
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "speed.md"
 OBJECTS, TURNS = 20_000, 3
 
 
@@ -94,7 +94,7 @@ def main() -> None:
     )
     parser.add_argument("--objects", type=int, default=OBJECTS, help="training objects, and new ones")
     parser.add_argument("--turns", type=int, default=TURNS)
-    parser.add_argument("--write-docs", action="store_true", help="write the table of docs/scale.md")
+    parser.add_argument("--write-docs", action="store_true", help="write the table of docs/speed.md")
     given = parser.parse_args()
     load = os.getloadavg()[0]
     with one_thread_in_blas():

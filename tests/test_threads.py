@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
@@ -15,7 +16,9 @@ from threadpoolctl import ThreadpoolController
 from badac import BADACClassifier, Measurements, _kernels
 from badac._kernels.spare_threads import at_least_spare, sparing
 from badac.cached import cached_property
+from badac.stream import Stream
 from badac.threads import ahead, each_apart, in_order, one_thread_in_blas, over_blocks
+from badac.triage import Session
 
 
 def test_parts_come_in_order_made_on_another_thread() -> None:
@@ -223,3 +226,51 @@ def test_learning_spares_its_threads_to_every_kernel_and_learns_the_same() -> No
             )
         assert (2 in asked) == (n_jobs == 2)
     np.testing.assert_array_equal(found[0].anomaly_score(curves), found[1].anomaly_score(curves))
+
+
+def _curves_on_a_grid(rng: np.random.Generator) -> tuple[Measurements, np.ndarray]:
+    label, x = np.repeat([0, 1], 60), np.linspace(0.0, 1.0, 300)
+    values = np.sin((5.0 + label[:, None] + rng.uniform(0.0, 1.0, (120, 1))) * x)
+    return Measurements(values + 0.1 * rng.standard_normal(values.shape), 0.1, at=x), label
+
+
+def _curves_at_own_points(rng: np.random.Generator) -> tuple[Measurements, np.ndarray]:
+    label, at = np.repeat([0, 1], 60), np.sort(rng.uniform(0.0, 6.0, (120, 12)), axis=1)
+    values = np.sin(at * (1.0 + 0.3 * label[:, None]) + 0.3 * rng.standard_normal((120, 1)))
+    return Measurements(values + 0.1 * rng.standard_normal(values.shape), 0.1, at=at), label
+
+
+@pytest.mark.parametrize("kind", [_curves_on_a_grid, _curves_at_own_points])
+def test_no_verb_lets_blas_spin_beside_it(
+    kind: Callable[[np.random.Generator], tuple[Measurements, np.ndarray]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What is decomposed or solved while a verb is at work finds one thread in BLAS, however many the user's environment
+    # gives: with two, ranking a hundred light curves took three times the processor, spectra under "gp" sixteen.
+    libraries, several = ThreadpoolController().select(user_api="blas"), []
+    asked: list[str] = []
+
+    def watch(name: str, solver: Callable[..., object]) -> None:
+        def watched(*args: object, **kwargs: object) -> object:
+            asked.append(name)
+            if any(library.num_threads > 1 for library in libraries.lib_controllers):
+                several.append("".join(traceback.format_stack(limit=6)[:-1]))
+            return solver(*args, **kwargs)
+
+        monkeypatch.setattr(np.linalg, name, watched)
+
+    objects, label = kind(np.random.default_rng(0))
+    for name in ("solve", "inv", "eigh", "svd", "qr", "cholesky", "slogdet"):
+        watch(name, getattr(np.linalg, name))
+    with libraries.limit(limits=2):
+        model = BADACClassifier(random_state=0).fit(objects, label)
+        model.anomaly_pvalue(objects)
+        model.compare(objects)
+        model.adapt(objects)
+        model.explain(objects[:2])
+        Session(model, objects).say(0, "dull")
+        if not objects.own_points:
+            Stream(model).process(objects)
+            model.diagnose(objects, label)
+            BADACClassifier("gp", random_state=0).fit(objects[::6], label[::6]).anomaly_score(objects[:3])
+    assert "solve" in asked and "eigh" in asked
+    assert not several, several[0]

@@ -33,6 +33,7 @@ from badac.noise_learning.noise_em import FactorWithNoise, held
 from badac.noise_learning.parameters import fit_classes, learn_covariance, shared_noise
 from badac.noise_learning.variety import Variety, measure_variety
 from badac.printing import html_table
+from badac.threads import one_thread_in_blas
 from badac.training import TrainingScales
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -154,6 +155,7 @@ class Diagnosis:
         return DiagnosisDisplay.from_diagnosis(self).plot(ax).ax_
 
 
+@one_thread_in_blas()
 def diagnose(
     training: Measurements,
     label: npt.ArrayLike,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from badac.classes.model import ClassModel
 from badac.data.measurements import Measurements
+from badac.threads import one_thread_in_blas
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,6 +22,7 @@ class GivesEvidence(Protocol):
         """Return (n,): log P(object | class)."""
 
 
+@one_thread_in_blas()
 def log_evidence(models: Sequence[GivesEvidence], objects: Measurements, *, n_threads: int = 1) -> FloatArray:
     """Return (n, k): the log evidence of every object under every class model, class priors not included."""
     # A kind of class may have something to share among classes of its kind.

@@ -27,7 +27,7 @@ from badac.data.units import in_units
 from badac.latent.mixture import logsumexp_rows
 from badac.noise.model import CountingNoise, noise_of_class
 from badac.printing import html_table, text_table
-from badac.threads import in_order, over_blocks
+from badac.threads import in_order, one_thread_in_blas, over_blocks
 
 __all__ = ["Explanation"]
 
@@ -214,6 +214,7 @@ class Explanation:
         return drawn
 
 
+@one_thread_in_blas()
 def explain(
     objects: Measurements,
     anomaly: Deviations,

@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cache
@@ -23,8 +23,6 @@ from threadpoolctl import ThreadpoolController
 
 from badac._kernels.kept_memory import keep_freed_memory
 from badac._kernels.spare_threads import SideBySide, at_least_spare, sparing
-
-_FEW_POINTS = 256  # as in `badac.latent.moments`: beyond, matrices of points by points are worth threads
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -199,14 +197,15 @@ _ONE_IN_BLAS = _OneInBlas()
 
 
 @contextmanager
-def lending(n_threads: int, n_points: int) -> Iterator[None]:
-    """While it lasts, what is learned from objects of so many points may use so many threads in every kernel.
+def lending(n_threads: int) -> Iterator[None]:
+    """While it lasts, what is learned may use so many threads in every kernel, and BLAS one in each of them.
 
-    BLAS takes one unless there are hundreds of points: the products of learning are small, and with two threads of its own a
-    fit of 6,000 curves of 100 points took twice the time of the processor.
+    The products of learning are small, and BLAS's own threads wait by spinning: with two of them a fit of 6,000 curves of 100
+    points took twice the time of the processor, one of 333 spectra of 400 points four times and beside other work, "gp" of 200
+    such spectra 16 times by the clock as well.
     """
     keep_freed_memory()
-    with sparing(n_threads), one_thread_in_blas() if n_points <= _FEW_POINTS else nullcontext():
+    with sparing(n_threads), one_thread_in_blas():
         yield
 
 

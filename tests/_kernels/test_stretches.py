@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from badac._kernels import stretches
 from badac._kernels.stretches import Stretches
 
 
@@ -18,14 +16,11 @@ def columns() -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("at_a_time", [1, 40, 2_000_000])
-def test_there_and_back(at_a_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stretches, "_AT_A_TIME", at_a_time)
+def test_there_and_back() -> None:
     table = columns()
-    found = Stretches.at(lambda where: table[where.astype(int)], np.arange(12.0))
+    found = Stretches.of(table)
     assert found.shape == table.shape
     np.testing.assert_array_equal(found.dense(), table)
-    np.testing.assert_array_equal(Stretches.of(table).dense(), table)
     np.testing.assert_array_equal(found.largest(), np.abs(table).max(axis=0))
 
 
@@ -41,9 +36,11 @@ def test_each_point() -> None:
     np.testing.assert_array_equal(Stretches.each_point(4).dense(), np.eye(4))
 
 
-def test_narrow_columns_take_little_room() -> None:
-    m = 3000
-    where, places = np.linspace(0.0, 1.0, m), np.linspace(0.0, 1.0, 2 * m)
-    found = Stretches.at(lambda x: (np.abs(x[:, None] - places) < 2.0 / m).astype(float), where)
-    # Four points each, of 3,000.
-    assert len(found.height) <= 5 * 2 * m
+def test_numbers_in_any_order() -> None:
+    table = columns()
+    row, column = np.nonzero(table)
+    shuffled = np.random.default_rng(0).permutation(len(row))
+    row, column = row[shuffled], column[shuffled]
+    np.testing.assert_array_equal(
+        Stretches.of_numbers(row, column, table[row, column], table.shape).dense(), table
+    )

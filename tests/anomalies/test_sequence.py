@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from badac import Measurements
-from badac.anomalies.sequence import bump_grid, bumps, coordinates, cosines, neighbours_resemble, spectrum
+from badac.anomalies.sequence import (
+    bump_grid,
+    bump_stretches,
+    bumps,
+    coordinates,
+    cosines,
+    neighbours_resemble,
+    spectrum,
+)
 
 
 @pytest.mark.parametrize("length", [0.05, 0.1, 0.2])
@@ -51,6 +59,28 @@ def test_random_features_are_taken_for_a_curve_once_in_a_thousand_times() -> Non
         for seed in range(60)
     ]
     assert sum(found) <= 1
+
+
+@pytest.mark.parametrize("m", [9, 60, 700])
+def test_bumps_asked_for_at_their_own_points_are_the_bumps(m: int) -> None:
+    rng = np.random.default_rng(m)
+    for where in (
+        np.linspace(0.0, 1.0, m),
+        np.sort(rng.random(m)),
+        rng.random(m),
+        np.round(rng.random(m), 2),
+    ):
+        places, widths = bump_grid(where, 1.0, 0.1)
+        found = bump_stretches(where, places, widths)
+        np.testing.assert_allclose(found.dense(), bumps(where, places, widths), rtol=1e-14)
+
+
+def test_bumps_of_thousands_of_points_take_little_room() -> None:
+    where = np.linspace(0.0, 1.0, 3000)
+    places, widths = bump_grid(where, 1.0, 0.1)
+    # Of each width there is one bump a width, or one a point, and each reaches 2.1 widths to either side.
+    reach = np.sqrt(np.log(100.0))
+    assert len(bump_stretches(where, places, widths).height) < 3000 * len(np.unique(widths)) * (2 * reach + 1)
 
 
 def test_the_bumps_cover_the_range_from_one_point_to_the_widest() -> None:

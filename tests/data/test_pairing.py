@@ -142,3 +142,46 @@ def test_sorts_of_columns() -> None:
     }
     for sort, names in sorts.items():
         assert {sort_of_name(name) for name in names} == {sort}, names
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["flux", "flux_err (%)"], ("flux", "flux_err (%)", "percent")),
+        (["flux (mJy)", "flux_%_err"], ("flux (mJy)", "flux_%_err", "percent")),
+        (["x", "x_err_rel"], ("x", "x_err_rel", "relative")),
+        (["x", "x_1sigma_pct"], ("x", "x_1sigma_pct", "percent")),
+        (["age (Ma)", "age 2σ"], ("age (Ma)", "age 2σ", "two_sigma")),
+        # Both in per cent: points of it.
+        (["humidity (%)", "humidity err (%)"], ("humidity (%)", "humidity err (%)", "sigma")),
+        (["humidity (%)", "humidity err"], ("humidity (%)", "humidity err", "sigma")),
+        (["SiO2 (wt%)", "SiO2 err (wt%)"], ("SiO2 (wt%)", "SiO2 err (wt%)", "sigma")),
+        (["SiO2 (wt%)", "SiO2 err (%)"], ("SiO2 (wt%)", "SiO2 err (%)", "percent")),
+        (["Na (mg/L)", "Na_err"], ("Na (mg/L)", "Na_err", "sigma")),
+    ],
+)
+def test_what_an_error_holds_may_be_qualified_and_its_value_have_a_unit(
+    names: list[str], expected: tuple[str, str, str]
+) -> None:
+    found = pair_columns(names)
+    assert [(pair.value, pair.error, pair.kind) for pair in found.pairs] == [expected]
+    # What is said by hand is understood by the same rule.
+    said = pair_columns([*names, "other"], pair=[f"{names[0]}={names[1]}"])
+    assert said.pairs[0].kind == expected[2]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["flux (Jy)", "flux_err (mJy)"],  # another unit than its value's
+        ["Na (mg/L)", "Na (mmol/L)", "Na_err"],  # of which of them?
+        ["T", "T ± (k=2)"],  # a coverage factor that no rule knows
+    ],
+)
+def test_errors_in_doubt_are_refused_in_words(names: list[str]) -> None:
+    with pytest.raises(ValueError, match="looks like an error column, but no value was found"):
+        pair_columns(names).checked()
+
+
+def test_a_sulphur_line_is_no_error_of_potassium() -> None:
+    assert not pair_columns(["K", "K2s", "label"]).pairs

@@ -5,16 +5,12 @@ A bump of a spectrum of 5,000 points is some twenty of them long, so that 7,000 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from badac._kernels.arguments import FloatArray, IntArray
-
-# Numbers of a table that are looked at at a time: block size, of 16 MB.
-_AT_A_TIME = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +50,24 @@ class Stretches:
     @classmethod
     def of(cls, columns: FloatArray) -> Stretches:
         """Return the stretches of a table (m, b)."""
-        return cls._of_rows([np.asarray(columns)], columns.shape[1])
+        row, column = np.nonzero(columns)
+        return cls.of_numbers(row, column, columns[row, column], columns.shape)
 
     @classmethod
-    def at(cls, columns: Callable[[FloatArray], FloatArray], where: FloatArray) -> Stretches:
-        """Return the stretches of columns (m, b) that a function gives at coordinates (m,), asked for some at a time."""
-        found = columns(where[:1])
-        step = max(1, _AT_A_TIME // max(found.shape[1], 1))
-        rows = (columns(where[start : start + step]) for start in range(0, len(where), step))
-        return cls._of_rows(rows, found.shape[1])
+    def of_numbers(
+        cls, row: IntArray, column: IntArray, value: FloatArray, shape: tuple[int, int]
+    ) -> Stretches:
+        """Return the stretches of a table (m, b) by the rows, columns and values (h,) of its numbers other than 0."""
+        m, count = shape
+        first, last = np.full(count, m), np.zeros(count, dtype=np.int64)
+        np.minimum.at(first, column, row)
+        np.maximum.at(last, column, row + 1)
+        length = np.maximum(last - first, 0)
+        first = np.where(length > 0, first, 0)
+        begin = np.cumsum(length) - length
+        height = np.zeros(int(length.sum()))
+        height[begin[column] + row - first[column]] = value
+        return cls(m, first.astype(np.int32), length.astype(np.int32), begin, height)
 
     @classmethod
     def each_point(cls, m: int) -> Stretches:
@@ -70,25 +75,6 @@ class Stretches:
         place = np.arange(m)
         ones = np.ones(m, dtype=np.int32)
         return cls(m, place.astype(np.int32), ones, place, np.ones(m))
-
-    @classmethod
-    def _of_rows(cls, tables: Iterable[FloatArray], count: int) -> Stretches:
-        """Return the stretches of `count` columns from the rows of their table, some at a time."""
-        parts, m = [], 0
-        for table in tables:
-            row, column = np.nonzero(table)
-            parts.append((row + m, column, table[row, column]))
-            m += len(table)
-        row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
-        # Row by row: the first to be written is that of the last row to come, and the other way round.
-        first, last = np.zeros((2, count), dtype=np.int64)
-        first[column[::-1]] = row[::-1]
-        last[column] = row + 1
-        length = last - first
-        begin = np.cumsum(length) - length
-        height = np.zeros(int(length.sum()))
-        height[begin[column] + row - first[column]] = value
-        return cls(m, first.astype(np.int32), length.astype(np.int32), begin, height)
 
     def largest(self) -> FloatArray:
         """Return (b,): the largest size of each column's heights, 0 of an empty one."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from badac.anomalies.hypothesis import Scales, ShapeOnClass
 from badac.anomalies.model import FloatArray
-from badac.anomalies.sequence import bump_grid, bumps
+from badac.anomalies.sequence import bump_grid, bump_stretches, bumps
 from badac.registry import registered
 
 
@@ -49,8 +49,12 @@ class Bump:
         places, widths = self.places(scales)
         if scales.where is None:
             return ShapeOnClass(single_points, self.signal_to_noise, self.components)
-        shapes = partial(bumps, places=places, widths=widths)
-        return ShapeOnClass(shapes, self.signal_to_noise, self.components, point_by_point=True)
+        return ShapeOnClass(
+            partial(bumps, places=places, widths=widths),
+            self.signal_to_noise,
+            self.components,
+            partial(bump_stretches, places=places, widths=widths),
+        )
 
     def places(self, scales: Scales) -> tuple[FloatArray, FloatArray]:
         """Return places and widths (p,) in units of the range; without an order the number of the feature, and 0."""

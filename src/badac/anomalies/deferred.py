@@ -55,8 +55,7 @@ class Deferred:
     @cached_property
     def learned(self) -> AnomalyModel:
         """The fitted anomaly model."""
-        points = self.known.training.n_points
-        with lending(self.n_threads, points), stage("Learning what an anomaly would look like"):
+        with lending(self.n_threads), stage("Learning what an anomaly would look like"):
             return self.anomaly.fit(self.known, deepcopy(self.rng))
 
     def __reduce__(self) -> tuple[Any, ...]:

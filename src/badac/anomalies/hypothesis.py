@@ -20,6 +20,7 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 import numpy as np
 
 from badac._kernels import Pairs, row_log_sums
+from badac._kernels.stretches import Stretches
 from badac.anomalies.model import FloatArray, Known
 from badac.anomalies.reasons import Reasons
 from badac.anomalies.sequence import RandomCurves
@@ -105,9 +106,9 @@ class ShapeOnClass:
         Prior standard deviation of the height, in units of the error with which it would be measured.
     components : int
         Number of components of the class's mixture that are tried per object.
-    point_by_point : bool
-        Whether the shapes at a point depend on its coordinate alone, so that they may be asked for at some points at a time: of
-        thousands of points they take far less memory then.
+    stretches : callable, optional
+        Coordinates (m,) to the same shapes there as `badac._kernels.stretches.Stretches`, where each is 0 at most points: of
+        thousands of points that takes far less time and memory.
 
     Examples
     --------
@@ -122,7 +123,7 @@ class ShapeOnClass:
     shapes: Callable[[FloatArray], FloatArray]
     signal_to_noise: float = 5.0
     components: int = 2
-    point_by_point: bool = False
+    stretches: Callable[[FloatArray], Stretches] | None = None
 
     def at(self, x: FloatArray) -> FloatArray:
         """Return (..., m, p): the shapes at coordinates (..., m)."""

@@ -164,7 +164,7 @@ class OnGrid:
         """Return the shapes (m, q) that can be seen at the points of the grid, and which of all they are (p,)."""
         where = self.scales.where
         points = np.arange(self.scales.centre.size, dtype=np.float64) if where is None else where
-        shapes = Stretches.at(added.at, points) if added.point_by_point else Stretches.of(added.at(points))
+        shapes = Stretches.of(added.at(points)) if added.stretches is None else added.stretches(points)
         seen = shapes.largest() > _LEAST_SEEN
         return shapes.take(seen), seen
 

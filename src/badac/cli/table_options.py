@@ -35,6 +35,9 @@ class ErrorsChoice(StrEnum):
     relative = "relative"
     percent = "percent"
     over_error = "over_error"
+    two_sigma = "two_sigma"
+    three_sigma = "three_sigma"
+    two_sigma_percent = "two_sigma_percent"
     none = "none"
 
 

@@ -16,6 +16,7 @@ from badac.comparison.difference import Difference
 from badac.comparison.turns import some_of, some_rows
 from badac.data.measurements import Measurements
 from badac.judge import FittedModel, Judgement
+from badac.threads import one_thread_in_blas
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -24,6 +25,7 @@ IntArray = npt.NDArray[np.int64]
 _MOST, _MOST_WITH_OWN_POINTS = 500, 60
 
 
+@one_thread_in_blas()
 def compare(judged: Judgement, rows: IntArray | None = None, names: Sequence[str] = ()) -> Comparison:
     """Compare new objects with the training's.
 
@@ -68,6 +70,7 @@ def compare(judged: Judgement, rows: IntArray | None = None, names: Sequence[str
     return Comparison((*found, *differences), pvalue, error_scale, known_share)
 
 
+@one_thread_in_blas()
 def may_be_too_small(judged: Judgement) -> bool:
     """Whether the bulk of new objects asks for larger error bars beside the training's; `compare` tells whether that is all.
 

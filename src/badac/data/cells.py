@@ -1,7 +1,7 @@
 """Cells of a table into values and standard deviations, (n, m) each, whatever the error columns hold.
 
     sigma = error,  sqrt(variance),  1 / sqrt(ivar),  |value| relative,  |value| percent / 100,  |value / over_error|,
-            (|upper| + |lower|) / 2,  (upper - lower) / 2  of two columns (`badac.data.error_sides`)
+            two_sigma / 2,  (|upper| + |lower|) / 2,  (upper - lower) / 2  of two columns (`badac.data.error_sides`)
 
 An inverse variance of 0 is a missing value. Units of value and error are brought together (`badac.data.quantities`); sentinels
 (`badac.data.sentinels`) and cells that hold no usable measurement become missing, and every such cell is counted.
@@ -26,6 +26,8 @@ from badac.data.sentinels import find_sentinels, said_missing
 from badac.data.validation import BoolArray, FloatArray, as_real
 
 _CONVERTED = frozenset(KINDS) - {"sigma"}
+_OF_THE_VALUE = {"relative": 1.0, "percent": 0.01, "two_sigma_percent": 0.005}
+_SO_MANY = {"two_sigma": 2.0, "three_sigma": 3.0}
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,.' _\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?")
 """1,234.5 and its like: thousands apart."""
 
@@ -227,8 +229,10 @@ def to_sigma(kind: str, values: FloatArray, errors: FloatArray) -> FloatArray:
             return np.copysign(np.sqrt(np.abs(errors)), errors)
         if kind == "ivar":
             return np.where(errors == 0, np.inf, np.copysign(np.abs(errors) ** -0.5, errors))
-        if kind in ("relative", "percent"):
-            return np.abs(values) * errors * (0.01 if kind == "percent" else 1.0)
+        if kind in _OF_THE_VALUE:
+            return np.abs(values) * errors * _OF_THE_VALUE[kind]
+        if kind in _SO_MANY:
+            return errors / _SO_MANY[kind]
         if kind == "over_error":
             return np.abs(values / errors)
     return errors

@@ -37,7 +37,8 @@ class Conventions:
         Numbers that stand for a missing value or error, such as 99 or -9999.
     errors : str
         What error columns hold whose names do not say it: "sigma" (one standard deviation), "variance", "ivar" (0: missing),
-        "relative" (sigma over the absolute value), "percent", "over_error" (value / sigma);
+        "relative" (sigma over the absolute value), "percent", "over_error" (value / sigma), "two_sigma", "three_sigma",
+        "two_sigma_percent";
         "none": there are none, values are exact.
 
     Examples

@@ -1,8 +1,9 @@
 """What in a column's name marks it as the error of another: the marks, and the places where they may stand.
 
 Names are cut into words (at blanks, underscores, signs) and pieces (camel case, digits): ``psfMagErr_u`` is psf Mag Err u. A
-mark is one piece or several (``over_error``), or stands inside a word (``MAGERR_AUTO_G``, ``uerr``). What is left of the name
-without its mark is the key by which the value is found (`badac.data.pairing`).
+mark is one piece or several (``over_error``), or stands inside a word (``MAGERR_AUTO_G``, ``uerr``). A standard deviation may
+be qualified: in per cent, relative, or two or three of them (``flux_err (%)``, ``rel_unc_x``, ``age 2σ``). What is left of the
+name without its mark is the key by which the value is found (`badac.data.pairing`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
-KINDS = ("sigma", "variance", "ivar", "relative", "percent", "over_error")
-"""What an error column holds: one standard deviation, its square, 1 / square (0: missing), sigma / |value|, 100 times that, or
-value / sigma."""
+KINDS = (
+    "sigma",
+    "variance",
+    "ivar",
+    "relative",
+    "percent",
+    "over_error",
+    "two_sigma",
+    "three_sigma",
+    "two_sigma_percent",
+)
+"""What an error column holds: one standard deviation, its square, 1 / square (0: missing), sigma / |value|, 100 times that,
+value / sigma, two or three standard deviations, or two of them in per cent."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -37,8 +49,8 @@ class Mark:
         the value's own (``mag_u`` with ``err_u``).
     glued : bool
         Whether it may stand without a separator (``uerr``).
-    place : {"any", "ends", "start"}
-        Where it may stand in the name: anywhere, at its ends or as a word of its own, at its beginning.
+    place : {"any", "ends", "start", "word"}
+        Where it may stand in the name: anywhere, at its ends or as a word of its own, at its beginning, as words alone.
     """
 
     text: str
@@ -67,15 +79,6 @@ MARKS = (
     Mark("inversevariance", "ivar"),
     Mark("overerror", "over_error"),
     Mark("overerr", "over_error"),
-    Mark("relerr", "relative"),
-    Mark("relerror", "relative"),
-    Mark("fracerr", "relative"),
-    Mark("fracerror", "relative"),
-    Mark("percenterror", "percent"),
-    Mark("percenterr", "percent"),
-    Mark("pcterr", "percent"),
-    Mark("errpct", "percent"),
-    Mark("errpercent", "percent"),
     Mark("variance", "variance", sure=False),
     Mark("var", "variance", sure=False),
     Mark("snr", "over_error", sure=False),
@@ -96,7 +99,29 @@ MARKS = (
     Mark("delta", sure=False, place="start"),
     Mark("d", sure=False, glued=True, place="start"),
 )  # fmt: skip
-_BY_TEXT = {mark.text: mark for mark in MARKS}
+
+
+def _qualified() -> Iterator[Mark]:
+    """Yield the marks of standard deviations that a name qualifies."""
+    percent, relative = ("pct", "percent"), ("rel", "relative", "frac", "fractional")
+    for mark in MARKS:
+        if mark.kind == "sigma" and mark.sure:
+            for words, kind in ((percent, "percent"), (relative, "relative")):
+                for word in words:
+                    yield from (Mark(text, kind) for text in (word + mark.text, mark.text + word))
+    for word in percent:
+        yield from (Mark(text, "percent") for text in (word + "rsd", "rsd" + word))
+    for number, kind in (("1", "sigma"), ("2", "two_sigma"), ("3", "three_sigma")):
+        # Errors of isotope ratios and ages; a sulphur line (2s) is no word of its own beside its value.
+        for text, sure in (("sigma", True), ("σ", True), ("s", False), ("sd", False), ("se", False)):
+            if kind != "sigma":
+                yield Mark(number + text, kind, sure=sure, place="any" if sure else "word")
+            held = {"sigma": "percent", "two_sigma": "two_sigma_percent"}.get(kind)
+            if held is not None:
+                yield from (Mark(number + text + word, held, place="word") for word in percent)
+
+
+_BY_TEXT = {mark.text: mark for mark in (*_qualified(), *MARKS)}
 _GLUED = sorted((mark for mark in MARKS if mark.glued), key=lambda mark: -len(mark.text))
 _MOST_PIECES = 3
 
@@ -104,6 +129,7 @@ VALUE_MARKS = word_set("value values val flux mag magnitude mean median x y m sp
 """What an error's mark may stand in place of."""
 
 _SIGN = re.compile(r"±|\+/-|\+-")
+_UNIT = re.compile(r"\s*(\([^()]*\)|\[[^\[\]]*\])\s*$")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 
@@ -113,8 +139,18 @@ def words(name: str) -> list[list[str]]:
     >>> words("gMeanPSFMagErr"), words("MAGERR_AUTO_G")
     ([['g', 'mean', 'psf', 'mag', 'err']], [['magerr'], ['auto'], ['g']])
     """
-    plain = _SIGN.sub(" err ", name)
+    plain = _SIGN.sub(" err ", name).replace("%", " pct ")
     return [[piece.lower() for piece in _PIECE.findall(word)] for word in re.split(r"[\W_]+", plain) if word]
+
+
+def without_unit(name: str) -> str:
+    """Return a name without the unit that stands in brackets at its end, or behind it as a sign of per cent.
+
+    >>> without_unit("Na (mg/L)"), without_unit("SiO2 %"), without_unit("(total)")
+    ('Na', 'SiO2', '(total)')
+    """
+    bare = _UNIT.sub("", name).removesuffix("%").strip()
+    return bare or name
 
 
 def key_of(name: str) -> str:
@@ -152,12 +188,13 @@ def readings(name: str) -> Iterator[Reading]:
 def _readings(name: str) -> tuple[Reading, ...]:
     by_word = words(name)
     pieces = [piece for word in by_word for piece in word]
+    ends = {0, *accumulate(len(word) for word in by_word)}
     found: dict[tuple[str, str], Reading] = {}
     for start in range(len(pieces)):
         for stop in range(start + 1, min(start + _MOST_PIECES, len(pieces)) + 1):
             mark = _BY_TEXT.get("".join(pieces[start:stop]))
             if mark is not None:
-                alone = [*pieces[start:stop]] in by_word
+                alone = {start, stop} <= ends
                 for reading in _reading(mark, pieces[:start], pieces[stop:], glued=False, alone=alone):
                     found.setdefault((mark.text, reading.key), reading)
     # A piece of camel case and a word of capitals may both hide a mark.
@@ -189,7 +226,8 @@ def _reading(
     mark: Mark, before: list[str], after: list[str], *, glued: bool, alone: bool = False
 ) -> Iterator[Reading]:
     place = "start" if not before else ("end" if not after else "inside")
-    if mark.place == "any" or place == "start" or (mark.place == "ends" and (alone or place == "end")):
+    at_ends = mark.place == "ends" and (alone or place != "inside")
+    if mark.place == "any" or at_ends or place == mark.place or (mark.place == "word" and alone):
         yield Reading(mark, place, glued, "".join([*before, *after]))
 
 

@@ -1,7 +1,8 @@
 """Which column is the error of which: one recogniser of value/error pairs, by the columns' names alone.
 
 An error's name is the value's name with one error mark put in (``u_err``, ``e_u``, ``psfMagErr_u``, ``MAGERR_AUTO_G``), or with
-the value's own mark replaced by one (``err_u`` for ``mag_u``, ``ivar`` for ``flux``). Pairs are one to one. Where a value has
+the value's own mark replaced by one (``err_u`` for ``mag_u``, ``ivar`` for ``flux``), or that of a value without the unit in
+brackets behind it (``Na RSD (%)`` for ``Na (mg/L)``). Pairs are one to one. Where a value has
 several errors, the mark that fits most values of the table wins, then a standard deviation before anything it could be computed
 from; a draw is ambiguous and is refused in words. ``dg`` and ``d_g`` are errors only where most values of the table have one.
 Two columns may be the two sides of one error, or the bounds of an interval (`badac.data.error_sides`).
@@ -20,7 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 from badac.data.column_sorts import is_coordinate, plain_numbers
-from badac.data.error_marks import KINDS, VALUE_MARKS, Reading, key_of, readings, value_keys
+from badac.data.error_marks import KINDS, VALUE_MARKS, Reading, key_of, readings, value_keys, without_unit
 from badac.data.error_sides import TwoSides, middles, two_sides
 from badac.data.losses import some
 from badac.data.said_pairs import Pair, Pattern, as_patterns, told
@@ -312,11 +313,15 @@ def _assigned(names: list[str], no_errors: set[str]) -> tuple[list[_Candidate], 
 def _candidates(names: list[str], no_errors: set[str]) -> list[_Candidate]:
     whole: dict[str, list[str]] = {}
     replaced: dict[str, list[str]] = {}
+    of_bare: dict[str, list[str]] = {}
     for name in names:
         first, *rest = value_keys(name)
         whole.setdefault(first, []).append(name)
         for key in rest:
             replaced.setdefault(key, []).append(name)
+        bare = key_of(without_unit(name))
+        if bare != first:
+            of_bare.setdefault(bare, []).append(name)
     found: dict[tuple[str, str], _Candidate] = {}
     for name in names:
         if name in no_errors:
@@ -325,6 +330,10 @@ def _candidates(names: list[str], no_errors: set[str]) -> list[_Candidate]:
             matches = [(value, False) for value in whole.get(reading.key, []) if reading.key]
             if reading.mark.sure or reading.mark.text == "e":
                 matches += [(value, True) for value in replaced.get(reading.key, [])]
+            # An error without a unit has that of its value, and one in per cent has none.
+            with_unit = of_bare.get(reading.key, [])
+            if len(with_unit) == 1 and not reading.glued:
+                matches.append((with_unit[0], True))
             for value, by_replacement in matches:
                 if value != name:
                     candidate = _Candidate(name, value, reading, by_replacement)

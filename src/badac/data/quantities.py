@@ -14,7 +14,7 @@ from typing import Any
 from badac.data.optional import needs
 from badac.data.pairing import pair_columns
 
-POWERS = {"sigma": 1, "variance": 2, "ivar": -2, "sides": 1, "bounds": 1}
+POWERS = {"sigma": 1, "two_sigma": 1, "three_sigma": 1, "variance": 2, "ivar": -2, "sides": 1, "bounds": 1}
 """The power of the value's unit that an error column has."""
 
 

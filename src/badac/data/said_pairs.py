@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from badac.data.error_marks import KINDS, readings
+from badac.data.error_marks import KINDS, key_of, readings
 from badac.data.error_sides import SIDED
 from badac.data.losses import some
 
@@ -125,7 +125,7 @@ def _pair_of(name: str, errors: list[str], kind: str) -> Pair:
     if len(errors) == 2:
         return Pair(name, errors[0], kind or "sides", errors[1])
     error = errors[0] if errors else None
-    return Pair(name, error, kind or _kind_in(error))
+    return Pair(name, error, kind or _kind_in(error, name))
 
 
 def _matches(pattern: str, name: str) -> tuple[str, ...] | None:
@@ -139,6 +139,8 @@ def _filled(pattern: str, parts: tuple[str, ...]) -> str:
     return pieces[0] + "".join(part + piece for part, piece in zip(parts, pieces[1:], strict=True))
 
 
-def _kind_in(error: str | None) -> str:
-    kinds = [reading.mark.kind for reading in readings(error or "")]
+def _kind_in(error: str | None, value: str) -> str:
+    """What the name of an error says that it holds: by the reading that fits the value's name, or by any."""
+    found = list(readings(error or ""))
+    kinds = [one.mark.kind for one in found if one.key == key_of(value)] or [one.mark.kind for one in found]
     return next((kind for kind in kinds if kind != "sigma"), "sigma")

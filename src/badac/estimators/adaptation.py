@@ -20,9 +20,11 @@ from badac.data.beside import ColumnsBeside
 from badac.data.measurements import Measurements
 from badac.judge import FittedModel, Judgement
 from badac.progress import stage
+from badac.threads import one_thread_in_blas
 from badac.training import IntArray, TrainingSet
 
 
+@one_thread_in_blas()
 def adapt_to(
     model: FittedModel, objects: Measurements, rng: np.random.Generator, *, n_threads: int = 1
 ) -> tuple[Judgement, ClassFrequencies]:

@@ -355,7 +355,7 @@ class BADACClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         fitted = self.fitted_
         if self.left_out_ is None and not fitted.ranks_left_out:
-            with lending(n_threads(self.n_jobs), self.training_.n_points):
+            with lending(n_threads(self.n_jobs)):
                 self.left_out_ = leave_out(self, fitted, generator(self.random_state))
         return self
 

@@ -124,7 +124,7 @@ class Recipe:
 
         Every kernel on the way may use the threads; no number depends on how many there are.
         """
-        with lending(self.n_threads, objects.n_points):
+        with lending(self.n_threads):
             return self._learned(objects, label, units, rng, kept or {}, stack)
 
     def _learned(

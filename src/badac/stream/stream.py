@@ -28,6 +28,7 @@ from badac.registry import registered
 from badac.stream.new_class_prior import Alikeness
 from badac.stream.state import Pool, StreamState, dismissed, merged
 from badac.stream.step import Block, advance
+from badac.threads import one_thread_in_blas
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -102,6 +103,7 @@ class Stream(BaseEstimator):  # type: ignore[misc]
             )
         return anomaly
 
+    @one_thread_in_blas()
     def _start(self) -> Self:
         anomaly = self._anomaly
         assert anomaly.grid is not None
@@ -114,6 +116,7 @@ class Stream(BaseEstimator):  # type: ignore[misc]
 
     # -- going on ----------------------------------------------------------------------------------------------------
 
+    @one_thread_in_blas()
     def process(self, X: Any, *, X_err: Any = None) -> IntArray:
         """Take the next objects of the stream.
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from badac.data.measurements import Measurements
 from badac.estimators import BADACClassifier
+from badac.threads import one_thread_in_blas
 from badac.triage.belonging import checked_ids, refuse_other_session
 from badac.triage.figures import Figures
 from badac.triage.journal import Journal
@@ -119,6 +120,7 @@ class Session:
         made._start(model, objects, path, ids, options, other_model=other_model)
         return made
 
+    @one_thread_in_blas()
     def _start(
         self,
         model: BADACClassifier,
@@ -220,6 +222,7 @@ class Session:
 
     # -- what is said ------------------------------------------------------------------------------------------------
 
+    @one_thread_in_blas()
     def say(self, row: int, what: str, name: str | None = None, *, who: str | None = None) -> None:
         """Say what an object is.
 
