@@ -127,3 +127,15 @@ def test_error_bars_that_are_wrong_everywhere_alike_are_told_from_the_scatter_of
     found = scatter(half, data.train_label, np.random.default_rng(8))
     assert found.alike and found.factor == pytest.approx(2.0, abs=0.2)
     assert found.quiet.mean() > 0.9
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_objects_that_stray_as_a_whole_are_no_tails(factor):
+    rng = np.random.default_rng(9)
+    data = experiment(1, "released", n_train=200, n_test=10, rng=rng)
+    values = data.train.values.copy()
+    values[:3] += 0.3 * rng.standard_normal((3, 100))  # a scatter three times that of the others
+    training = Measurements(values, factor * data.train.sigma, at=data.train.at)
+    found = diagnose(training, data.train_label, np.random.default_rng(9))
+    assert "outliers" not in found.families and "student" not in found.families
+    assert found.error_bar_factor == pytest.approx(1.0 / factor, rel=0.1)

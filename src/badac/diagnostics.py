@@ -12,7 +12,7 @@ A sample of the objects says as much as all of them, so that a diagnosis costs n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,19 +23,15 @@ from badac.data.measurements import Measurements
 from badac.data.units import in_units, units_of
 from badac.latent.factor import Factor
 from badac.latent.likelihood import project
-from badac.noise import Gaussian, Noise, Student, noise_of_class
-from badac.noise.model import AdvisingNoise, LearnableWidths
-from badac.noise_learning.families import (
-    FAMILIES,
-    Comparison,
-    compare_families,
-    fit_class,
-    is_ordered,
-    is_sure,
-    open_noise,
-)
-from badac.noise_learning.parameters import learn_noise
-from badac.noise_learning.variety import FEWEST, Variety, measure_variety
+from badac.noise import Gaussian, Noise, is_open, noise_of_class
+from badac.noise.model import AdvisingNoise, LearnableNoise, LearnableWidths
+from badac.noise_learning.comparison import Comparison, is_sure
+from badac.noise_learning.families import FAMILIES, fit_class, halves_of_classes, is_ordered, open_noise
+from badac.noise_learning.half_by_half import FEWEST_POINTS, Asking, compare_halves
+from badac.noise_learning.halves import FEWEST
+from badac.noise_learning.noise_em import FactorWithNoise, held
+from badac.noise_learning.parameters import fit_classes, learn_covariance, shared_noise
+from badac.noise_learning.variety import Variety, measure_variety
 from badac.printing import html_table
 from badac.threads import one_thread_in_blas
 from badac.training import TrainingScales
@@ -198,7 +194,8 @@ def diagnose(
     training, classes, index = _checked(training, label)
     rows = _sample(index, rng)
     training, index = training[rows].points(_runs(training.n_points)), index[rows]
-    variety = measure_variety(training, index, TrainingScales.of(training), rng)
+    halves = halves_of_classes(training, index, TrainingScales.of(training), rng)
+    variety = measure_variety(halves.values())
     if variety.factor is None or not variety.quiet.any():
         # Whatever the noise is, it is hidden under what the members of a class differ by.
         comparison = Comparison(("gaussian",), np.zeros((1, 1)), np.zeros(1, dtype=np.int64), None)
@@ -207,11 +204,18 @@ def diagnose(
     else:
         ordered = is_ordered(training) if ordered is None else ordered
         training = training.points(variety.quiet)
-        families = _families(variety)
-        ordered = ordered and _long_enough(training)
-        comparison = compare_families(training, index, rng, ordered=ordered, families=families)
-        noise = learn_noise(open_noise(comparison.best), training, index, rng)
-        pulls, autocorrelation = _residuals(training, index, comparison, rng)
+        asked = Asking(ordered and _long_enough(training), to_the_end=False, factor=variety.factor)
+        noises = {name: open_noise(name) for name in _families(variety)}
+        quiet = {number: each.points(variety.quiet) for number, each in halves.items()}
+        comparison = compare_halves(quiet, noises, rng, asked)
+        fitted = _fitted(training, index, comparison, rng)
+        best = noises[comparison.best]
+        noise = Gaussian()
+        if isinstance(best, LearnableNoise) and is_open(best):
+            noise = shared_noise(best, training, index, rng, fitted)
+        elif is_open(best):
+            noise = learn_covariance(training, index, rng, comparison)
+        pulls, autocorrelation = _residuals(training, index, comparison.basis, fitted)
     return Diagnosis(
         families=comparison.families,
         log_bayes_factor=comparison.log_bayes_factor,
@@ -232,7 +236,7 @@ def scatter(training: Measurements, label: npt.ArrayLike, rng: np.random.Generat
     training, _, index = _checked(training, label)
     rows = _sample(index, rng)
     some = training[rows].points(_runs(training.n_points))
-    return measure_variety(some, index[rows], TrainingScales.of(some), rng)
+    return measure_variety(halves_of_classes(some, index[rows], TrainingScales.of(some), rng).values())
 
 
 def _checked(training: Measurements, label: npt.ArrayLike) -> tuple[Measurements, npt.NDArray[Any], IntArray]:
@@ -286,8 +290,9 @@ def _without_tails(pulls: FloatArray) -> tuple[str, ...]:
     low, high = np.quantile(pulls, norm.cdf([-1.0, 1.0]))
     distance, width = np.abs(pulls - np.median(pulls)), (high - low) / 2.0
     for tail in _TAILS:
-        normal = 2.0 * float(norm.sf(tail))
-        if float((distance > tail * width).mean()) > normal + _SPREADS * np.sqrt(normal / len(pulls)):
+        expected = 2.0 * float(norm.sf(tail)) * len(pulls)
+        # The root of a count has a spread of one half, be the count large or small.
+        if np.sqrt(np.count_nonzero(distance > tail * width)) > np.sqrt(expected) + 0.5 * _SPREADS:
             return FAMILIES
     return tuple(name for name in FAMILIES if not isinstance(open_noise(name), LearnableWidths))
 
@@ -303,7 +308,7 @@ def _runs(n_points: int) -> IntArray:
 
 def _long_enough(training: Measurements) -> bool:
     """Whether as many points are left as rough and smooth need to be told apart."""
-    return is_ordered(training) or (training.at is None and training.n_points >= 18)
+    return is_ordered(training) or (training.at is None and training.n_points >= FEWEST_POINTS)
 
 
 def _correlated_classes(comparison: Comparison, classes: Sequence[Any]) -> tuple[Any, ...]:
@@ -315,27 +320,43 @@ def _correlated_classes(comparison: Comparison, classes: Sequence[Any]) -> tuple
     )
 
 
-def _residuals(
+def _fitted(
     training: Measurements, label: IntArray, comparison: Comparison, rng: np.random.Generator
+) -> list[FactorWithNoise | None]:
+    """Each class with the noise that was found, so that its curves are not pulled by bad points; None of the smallest."""
+    best = open_noise(comparison.best)
+    if isinstance(best, LearnableNoise) and is_open(best):
+        return fit_classes(best, training, label, rng, comparison.starts[comparison.best])
+    return [
+        fit_class(
+            training,
+            label,
+            number,
+            Gaussian(),
+            rng,
+            basis=comparison.basis,
+            rank=comparison.ranks.get(number),
+        )
+        for number in range(int(label.max()) + 1)
+    ]
+
+
+def _residuals(
+    training: Measurements,
+    label: IntArray,
+    basis: FloatArray | None,
+    fitted: list[FactorWithNoise | None],
 ) -> tuple[FloatArray, FloatArray | None]:
     """Pulls of all points, and the autocorrelation of neighbours beyond what the fitted curves bring in."""
     found, products, expected = [], np.zeros(_LAGS), np.zeros(_LAGS)
-    scales = TrainingScales.of(training)
+    floor = 1e-12 * TrainingScales.of(training).scale.min() ** 2
     lags = min(_LAGS, training.n_points - 1)
-    # Student-t where points are bad, so that the curves are not pulled by them.
-    kind = Student(4.0) if comparison.best in ("outliers", "student") else Gaussian()
-    for number in range(int(label.max()) + 1):
-        rank = comparison.ranks.get(number)
-        fitted = fit_class(training, label, number, kind, rng, basis=comparison.basis, rank=rank)
-        if fitted is None:
+    for number, one in enumerate(fitted):
+        if one is None:
             continue
         members = training[label == number][:1000]
-        factor = Factor(
-            fitted.factor.mean,
-            fitted.factor.factors,
-            np.full_like(fitted.factor.psi, 1e-12 * scales.scale.min() ** 2),
-        )
-        pull, correlation = _pulls(members, factor)
+        factor = held(one.factor, basis)
+        pull, correlation = _pulls(members, replace(factor, psi=np.full_like(factor.psi, floor)))
         seen = members.observed
         found.append(pull[seen])
         for lag in range(1, lags + 1):
@@ -343,7 +364,7 @@ def _residuals(
             products[lag - 1] += (np.clip(pull[:, lag:], -5, 5) * np.clip(pull[:, :-lag], -5, 5))[both].sum()
             expected[lag - 1] += float(np.diagonal(correlation, lag).mean()) * both.sum()
     pulls = np.concatenate(found)
-    if comparison.basis is None:
+    if basis is None:
         return pulls, None
     power = float((np.clip(pulls, -5, 5) ** 2).mean()) * len(pulls)
     return pulls, np.asarray(products / power - expected / len(pulls))[:lags]

@@ -125,6 +125,9 @@ class Gaussian:
         scale = float(np.exp(weight @ np.log([each.scale for each in learned if each.scale])))
         return Gaussian(1.0 if abs(scale - 1.0) < 1e-3 else scale)
 
+    def distance(self, other: Self) -> float:
+        return float(abs(np.log(other.gaussian_scales()[1][0] / self.gaussian_scales()[1][0])))
+
     def fallback(self) -> Gaussian:
         return Gaussian()
 

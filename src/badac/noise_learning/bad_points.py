@@ -18,7 +18,7 @@ import numpy.typing as npt
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.moments import Spectrum
-from badac.noise_learning.variety import left_out_points
+from badac.noise_learning.variety import central_width, left_out_points
 from badac.threads import in_order
 from badac.training import TrainingScales
 
@@ -86,7 +86,7 @@ def _share_far(pulls: FloatArray) -> float:
     if not asked.any():
         return 0.0
     pulls, seen = np.where(seen, pulls, np.nan)[:, asked], seen[:, asked]
-    by_point = _width(pulls, axis=0)
+    by_point = central_width(pulls, axis=0)
     quiet = by_point <= _QUIET
     if quiet.mean() < 0.5:
         return 0.0
@@ -94,7 +94,7 @@ def _share_far(pulls: FloatArray) -> float:
     if not rows.any():
         return 0.0
     scaled = pulls[rows][:, quiet] / np.maximum(by_point[quiet], 1.0)
-    by_object = _width(scaled, axis=1)
+    by_object = central_width(scaled, axis=1)
     holds = by_object <= _QUIET
     if holds.mean() < 0.5:
         return 0.0
@@ -102,21 +102,3 @@ def _share_far(pulls: FloatArray) -> float:
     some = np.isfinite(scaled[holds])
     far[far.sum(axis=1) > _WHOLE * some.sum(axis=1)] = False
     return float(far.sum() / some.sum())
-
-
-def _width(pulls: FloatArray, axis: int) -> FloatArray:
-    """Half of the width of the central two thirds; of what is not NaN, and of one number at least."""
-    # By one sort: `numpy.nanquantile` goes through Python for each point.
-    ordered = np.sort(np.moveaxis(pulls, axis, -1), axis=-1)
-    last = (~np.isnan(ordered)).sum(axis=-1) - 1
-    low, high = (_at(ordered, share * last) for share in (1.0 / 6.0, 5.0 / 6.0))
-    # Two thirds of a Gaussian lie within 0.967 standard deviations.
-    return np.asarray((high - low) / (2.0 * 0.967))
-
-
-def _at(ordered: FloatArray, place: FloatArray) -> FloatArray:
-    """Elements of rising rows (k, n) at places (k,) between their numbers, interpolated."""
-    below = np.floor(place).astype(np.int64)
-    row = np.arange(len(ordered))
-    low, high = ordered[row, below], ordered[row, np.ceil(place).astype(np.int64)]
-    return np.asarray(low + (place - below) * (high - low))

@@ -36,9 +36,6 @@ from badac.training import TrainingScales
 
 _ROUNDS = 30
 _EM_STEPS = 5
-_STEPS_FROM_NEAR = (
-    2  # from the factors that the error bars as they are ask for: mean and factors hardly depend on the scale
-)
 _SETTLED = 0.002
 _SCALE_RANGE = (0.2, 5.0)
 _WIDEST = 10.0
@@ -50,6 +47,22 @@ class FactorWithNoise:
 
     factor: Factor
     noise: Noise
+
+    def for_others(self, members: Measurements) -> FactorWithNoise:
+        """Return the model as it stands for objects other than the members (k, m) that it was learned from.
+
+        Mean and factors are uncertain by a share of (1 + factors) / k of the scatter, and as much of it, which they took from
+        these members, is missing in psi where that is not zero.
+        """
+        share = (1.0 + self.n_factors) / max(members.n_objects, 1)
+        psi = self.factor.psi
+        unknown = share * (psi + mean_variance(with_noise_scale(members, self.noise)))
+        return replace(self, factor=self.factor.widened(unknown + np.minimum(psi, unknown)))
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors that are not zero: a model of none keeps one of zeros."""
+        return int(np.count_nonzero(self.factor.factors.any(axis=0)))
 
     def log_evidence(self, objects: Measurements) -> FloatArray:
         """Return (n,): log P(object) with a Gaussian density of the latent positions."""
@@ -87,40 +100,61 @@ def fit_factor_and_noise(
     """
     if not isinstance(noise, LearnableWidths):
         return _fit_one_width(members, noise, scales, rng, basis, rank)
-    return improve_factor_and_noise(members, noise, None, scales, rng, basis, rank)
+    return fit_from(members, noise, Start(rank=rank), scales, rng, basis)
 
 
-def improve_factor_and_noise(
+@dataclass(frozen=True)
+class Start:
+    """Where an EM of noise and class begins.
+
+    Attributes
+    ----------
+    noise : Noise or None
+        What other members taught; None for the family's own first guess.
+    rank : int or None
+        Number of factors to begin with; None to ask for it.
+    settled : bool
+        Whether it was chosen under noise of several widths, and stays; otherwise it is chosen again when the first are known.
+    factor : Factor or None
+        The class as it is known already, with so many factors; None to make it of the members' moments.
+    """
+
+    noise: Noise | None = None
+    rank: int | None = None
+    settled: bool = False
+    factor: Factor | None = None
+
+
+def fit_from(
     members: Measurements,
     noise: Noise,
-    start: Noise | None,
+    start: Start,
     scales: TrainingScales,
     rng: np.random.Generator,
     basis: FloatArray | None = None,
-    rank: int | None = None,
 ) -> FactorWithNoise:
-    """As `fit_factor_and_noise`, for noise whose EM starts at what other members taught, or at its own first guess.
-
-    `rank` is the number of factors to begin with, chosen again when the first widths are known.
-    """
+    """As `fit_factor_and_noise`, for noise whose parameters an EM finds, from a start."""
     assert isinstance(noise, LearnableWidths)
-    current: Any = noise.initial() if start is None else start
-    gaussian = _start(members, current)
-    if rank is None:
-        rank = choose_rank(gaussian, scales, rng, once=True)[0]
-    factor = held(Spectrum.of(gaussian, scales, max(rank, 1)).factor(rank), basis)
+    current: Any = noise.initial() if start.noise is None else start.noise
+    rank, factor = start.rank, start.factor
+    if rank is None or factor is None:
+        gaussian = _wide(members, current)
+        rank = choose_rank(gaussian, scales, rng, once=True)[0] if rank is None else rank
+        factor = Spectrum.of(gaussian, scales, max(rank, 1)).factor(rank)
+    factor = held(factor, basis)
+    near = start.settled and start.factor is not None
     squared: FloatArray | None = None
     for step in range(_ROUNDS):
         sites = gaussian_approximation(members, factor, current, details=True, start=squared)
         better = noise.improved(current, _residuals(members, sites, factor))
-        if step == 1:
+        if step == 1 and not near:
             # The first rank was chosen as if all points were bad.
-            rank = choose_rank(sites.objects, scales, rng)[0]
+            rank = rank if start.settled else choose_rank(sites.objects, scales, rng)[0]
             factor = held(Spectrum.of(sites.objects, scales, max(rank, 1)).factor(rank), basis)
             sites = gaussian_approximation(members, factor, current, details=True)
         factor = _step(members, sites, factor, current, scales, basis)
         change, current, squared = current.distance(better), better, sites.squared
-        if step > 2 and change < _SETTLED:
+        if change < _SETTLED and (near or step > 2):
             break
     return FactorWithNoise(factor, current)
 
@@ -147,6 +181,14 @@ def iterate(
     for _ in range(steps):
         factor = held(maximise(all_statistics(members, factor), factor, scales), basis)
     return factor
+
+
+def fit_factor(
+    members: Measurements, spectrum: Spectrum, rank: int, basis: FloatArray | None = None
+) -> Factor:
+    """Return the factor model of members (k, m) under plain error bars, from their spectrum."""
+    factor = held(spectrum.factor(rank), basis)
+    return iterate(members, factor, spectrum.scales, basis, _EM_STEPS)
 
 
 def _step(
@@ -176,7 +218,8 @@ def _step(
     )
 
 
-def _start(members: Measurements, noise: ScaleMixture) -> Measurements:
+def _wide(members: Measurements, noise: ScaleMixture) -> Measurements:
+    """Members with the error bars that the mean variance of the noise asks for."""
     log_share, scale = noise.gaussian_scales()
     wide = float(np.sqrt(np.exp(log_share) @ np.minimum(scale, _WIDEST) ** 2))
     return Measurements._trusted(members.values, wide * members.sigma, at=members.at)
@@ -201,8 +244,8 @@ def _fit_one_width(
 
     def fitted(known: Measurements, scale: float) -> FactorWithNoise:
         scaled = with_noise_scale(known, Gaussian(scale))
-        factor = held(Spectrum.of(scaled, scales, max(chosen, 1)).factor(chosen), basis)
-        return FactorWithNoise(iterate(scaled, factor, scales, basis, _EM_STEPS), Gaussian(scale))
+        spectrum = Spectrum.of(scaled, scales, max(chosen, 1))
+        return FactorWithNoise(fit_factor(scaled, spectrum, chosen, basis), Gaussian(scale))
 
     if not is_open(noise):
         return fitted(members, float(noise.gaussian_scales()[1][0]))
@@ -225,6 +268,14 @@ def _fit_one_width(
     gain = evidence(scale) - evidence(1.0)
     decided = gain.sum() > 2.0 + 2.0 * float(gain.std()) * np.sqrt(len(gain))
     return fitted(members, scale if decided else 1.0)
+
+
+def mean_variance(members: Measurements) -> FloatArray:
+    """Mean of the squared error bars (m,) of each point; 0 where it is always missing."""
+    observed = members.observed
+    return np.asarray(
+        (np.where(observed, members.sigma, 0.0) ** 2).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    )
 
 
 def orthonormal_polynomials(at: FloatArray, count: int) -> FloatArray:

@@ -6,12 +6,13 @@ Classes keep their own where their members like them better than the pooled ones
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.noise import Correlated, Gaussian, Noise, PerClass, is_open
 from badac.noise.model import (
@@ -26,14 +27,17 @@ from badac.noise.model import (
     needs_sigma,
 )
 from badac.noise_learning.bad_points import has_bad_points
-from badac.noise_learning.families import compare_families, is_sure, some_members
-from badac.noise_learning.noise_em import FactorWithNoise, fit_factor_and_noise, improve_factor_and_noise
+from badac.noise_learning.comparison import Comparison, is_sure
+from badac.noise_learning.families import compare_families, some_members
+from badac.noise_learning.noise_em import FactorWithNoise, Start, fit_factor_and_noise, fit_from
 from badac.noise_learning.residual_covariance import added_covariance
+from badac.threads import each_apart
 from badac.training import TrainingScales
 
 IntArray = npt.NDArray[np.int64]
 
 _MEMBERS_TO_COMPARE = 1000
+_MEMBERS_OF_A_COVARIANCE = 2000  # by cost
 # Parameters that differ by less are not worth noise of its own for each class: shares of bad points that two classes of
 # Experiment 3 teach differ by up to 0.04 (1,000 members each, seeds 500 to 503), and once in some twenty sets beyond chance.
 _ALIKE = 0.05
@@ -110,16 +114,21 @@ def learn_noise(
             return Gaussian()
         comparison = compare_families(training, label, rng, choice=noise, to_the_end=False)
         if comparison.best == "correlated":
-            return learn_covariance(training, label, rng, comparison.basis)
-        best, start = noise.families()[comparison.best], comparison.learned.get(comparison.best)
-        if start is not None and isinstance(best, LearnableNoise):
-            return _learn_parameters(best, training, label, rng, start)
+            return learn_covariance(training, label, rng, comparison)
+        best = noise.families()[comparison.best]
+        starts = comparison.starts.get(comparison.best)
+        if starts is not None and isinstance(best, LearnableNoise):
+            # All members of a class may teach more factors than the halves that were compared.
+            anew = {index: replace(start, settled=False, factor=None) for index, start in starts.items()}
+            return shared_noise(best, training, label, rng, fit_classes(best, training, label, rng, anew))
         return learn_noise(best, training, label, rng)
     if isinstance(noise, AddedCovariance):
-        basis = compare_families(training, label, rng, ordered=True, families=("gaussian",)).basis
-        return learn_covariance(training, label, rng, basis)
+        families = ("gaussian", "correlated")
+        return learn_covariance(
+            training, label, rng, compare_families(training, label, rng, ordered=True, families=families)
+        )
     if isinstance(noise, LearnableNoise):
-        return _learn_parameters(noise, training, label, rng)
+        return shared_noise(noise, training, label, rng, fit_classes(noise, training, label, rng))
     raise ValueError(
         f"{noise!r} leaves parameters open and does not say how they are learned: give it the methods of "
         "`badac.noise.LearnableNoise`, or give the parameters."
@@ -135,19 +144,43 @@ def check_exposure_is_used(noise: Noise, training: Measurements) -> None:
         )
 
 
-def _learn_parameters(
+def fit_classes(
+    noise: Noise,
+    training: Measurements,
+    label: IntArray,
+    rng: np.random.Generator,
+    starts: Mapping[int, Start] | None = None,
+) -> list[FactorWithNoise | None]:
+    """Learn the noise with each class; None of those with too few members.
+
+    From what their halves taught, if that is given: an EM begins there, and a factor on the error bars is that.
+    """
+    scales = TrainingScales.of(training)
+
+    def learn(index: int, rng: np.random.Generator) -> FactorWithNoise | None:
+        members = some_members(training, label, index, rng)
+        start = None if starts is None else starts.get(index)
+        if members is None:
+            return None
+        if start is None:
+            return fit_factor_and_noise(members, noise, scales, rng)
+        if isinstance(noise, LearnableWidths):
+            return fit_from(members, noise, start, scales, rng)
+        assert start.noise is not None
+        return fit_factor_and_noise(members, start.noise, scales, rng, rank=start.rank)
+
+    return each_apart(learn, int(label.max()) + 1, rng)
+
+
+def shared_noise(
     noise: LearnableNoise,
     training: Measurements,
     label: IntArray,
     rng: np.random.Generator,
-    start: Noise | None = None,
+    found: list[FactorWithNoise | None],
 ) -> Noise:
-    """Of each class and pooled; from a start that their halves taught, if there is one."""
-    assert isinstance(noise, Noise)
+    """Return one noise for all classes of those that were learned with each, or one for each class where they differ."""
     scales = TrainingScales.of(training)
-    found = [
-        _of_class(training, label, index, noise, scales, rng, start) for index in range(int(label.max()) + 1)
-    ]
     known = [(index, one) for index, one in enumerate(found) if one is not None]
     if not known:
         return noise.fallback()
@@ -164,23 +197,6 @@ def _learn_parameters(
     return PerClass(per_class, other=pooled)
 
 
-def _of_class(
-    training: Measurements,
-    label: IntArray,
-    index: int,
-    noise: Noise,
-    scales: TrainingScales,
-    rng: np.random.Generator,
-    start: Noise | None,
-) -> FactorWithNoise | None:
-    members = some_members(training, label, index, rng)
-    if members is None:
-        return None
-    if start is None:
-        return fit_factor_and_noise(members, noise, scales, rng)
-    return improve_factor_and_noise(members, noise, start, scales, rng)
-
-
 def _differs(
     members: Measurements,
     own: FactorWithNoise,
@@ -193,41 +209,34 @@ def _differs(
     Where one factor on all error bars is open, what is not noise is variability, which is learned anew beside the pooled one.
     """
     common: Any = pooled
-    if isinstance(own.noise, LearnableWidths) and own.noise.distance(common) < _ALIKE:
+    if isinstance(own.noise, LearnableWidths | Gaussian) and own.noise.distance(common) < _ALIKE:
         return False
     some, factor = members[:_MEMBERS_TO_COMPARE], own.factor
     if not isinstance(pooled, LearnableWidths):
-        factor = fit_factor_and_noise(some, pooled, scales, rng, rank=factor.rank).factor
+        factor = fit_factor_and_noise(some, pooled, scales, rng, rank=own.n_factors).factor
     return is_sure(own.log_evidence(some) - FactorWithNoise(factor, pooled).log_evidence(some))
 
 
 def learn_covariance(
-    training: Measurements, label: IntArray, rng: np.random.Generator, basis: FloatArray | None
+    training: Measurements, label: IntArray, rng: np.random.Generator, comparison: Comparison
 ) -> Noise:
     """Return correlated noise for the classes that show it: the rough part of what their members have in common.
 
     The part of a covariance that is as smooth as the class's own curves cannot be told from variability within the class;
     it stays there.
     """
+    basis, scales = comparison.basis, TrainingScales.of(training)
+    if basis is None:
+        return Gaussian()
+    row = comparison.families.index("correlated")
     noises: dict[int, Noise] = {}
-    scales = TrainingScales.of(training)
-    classes = range(int(label.max()) + 1)
-    for index in classes:
-        own = compare_families(
-            training[label == index],
-            np.zeros(int((label == index).sum()), dtype=np.int64),
-            rng,
-            ordered=True,
-            families=("gaussian", "correlated"),
-        )
-        if own.best != "correlated":
+    for index in comparison.ranks:
+        if not is_sure(comparison.in_class(index).gain[row]):
             continue
         members = training[label == index]
-        rows = np.sort(rng.permutation(members.n_objects)[:2000])
-        smooth = own.basis if basis is None else basis
-        assert smooth is not None
-        fitted = fit_factor_and_noise(members[rows], Gaussian(), scales, rng, basis=smooth)
-        noises[index] = Correlated(added_covariance(members[rows], fitted.factor, smooth))
+        members = members[np.sort(rng.permutation(members.n_objects)[:_MEMBERS_OF_A_COVARIANCE])]
+        fitted = fit_factor_and_noise(members, Gaussian(), scales, rng, basis=basis)
+        noises[index] = Correlated(added_covariance(members, fitted.factor, basis))
     if not noises:
         return Gaussian()
-    return PerClass(tuple(noises.get(index, Gaussian()) for index in classes))
+    return PerClass(tuple(noises.get(index, Gaussian()) for index in range(int(label.max()) + 1)))

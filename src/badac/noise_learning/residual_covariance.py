@@ -21,8 +21,13 @@ from badac._kernels.eigen import eigh
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor
+from badac.noise import Gaussian
+from badac.noise_learning.comparison import is_promising
+from badac.noise_learning.noise_em import fit_factor_and_noise, mean_variance
+from badac.training import TrainingScales
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
+_FOLDS, _FOLDS_FIRST = 10, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,26 @@ def fit_correlated_residuals(members: Measurements, factor: Factor, basis: Float
     return CorrelatedResiduals(factor, np.eye(m) + share * excess, share)
 
 
+def correlated_gain(
+    members: Measurements, rank: int, basis: FloatArray, scales: TrainingScales, rng: np.random.Generator
+) -> FloatArray:
+    """Return (k,): gain of each member when it is held out and the residuals of the others are taken as correlated.
+
+    A covariance has many numbers to be learned, so the members are held out a tenth at a time, not half and half. Where the
+    first ones gain nothing the others are not asked, and nobody gains.
+    """
+    fold = rng.permutation(members.n_objects) % _FOLDS
+    gain = np.empty(members.n_objects)
+    for which in range(_FOLDS):
+        if which == _FOLDS_FIRST and not is_promising(gain[fold < which], _FOLDS_FIRST / _FOLDS):
+            return np.zeros_like(gain)
+        known, unknown = members[fold != which], members[fold == which]
+        gaussian = fit_factor_and_noise(known, Gaussian(), scales, rng, basis=basis, rank=rank)
+        correlated = fit_correlated_residuals(known, gaussian.factor, basis)
+        gain[fold == which] = correlated.log_evidence(unknown) - gaussian.log_evidence(unknown)
+    return gain
+
+
 def added_covariance(members: Measurements, factor: Factor, basis: FloatArray) -> FloatArray:
     """Return (m, m): the covariance that correlated errors add, of the directions in which it stands above chance."""
     scaled = _residuals(members, factor, basis)[0]
@@ -89,23 +114,16 @@ def added_covariance(members: Measurements, factor: Factor, basis: FloatArray) -
     values, vectors = eigh(scaled.T @ scaled / n)
     edge = (1.0 + np.sqrt((m - basis.shape[1]) / n)) ** 2
     excess = np.where(values > edge, values - 1.0, 0.0)
-    width = np.sqrt(factor.psi + _mean_variance(members))
+    width = np.sqrt(factor.psi + mean_variance(members))
     directions = width[:, None] * vectors * np.sqrt(excess)
     return np.asarray(directions @ directions.T)
-
-
-def _mean_variance(members: Measurements) -> FloatArray:
-    observed = members.observed
-    return np.asarray(
-        (np.where(observed, members.sigma, 0.0) ** 2).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
-    )
 
 
 def _residuals(members: Measurements, factor: Factor, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Rough residuals (k, m) in units of their widths, and the projection R (m, m)."""
     observed = members.observed
     residual = np.where(observed, members.values - factor.mean, 0.0)
-    width = np.sqrt(factor.psi + _mean_variance(members))
+    width = np.sqrt(factor.psi + mean_variance(members))
     # In units of the width, the smooth functions to remove are those divided by it.
     smooth = np.linalg.qr(basis / width[:, None])[0]
     rough = np.eye(len(width)) - smooth @ smooth.T

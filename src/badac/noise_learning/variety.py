@@ -13,6 +13,7 @@ of each point around what the class and all other points of the object predict, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,15 +23,11 @@ from scipy.stats import norm
 from badac.classes.model import FloatArray
 from badac.data.measurements import Measurements
 from badac.latent.factor import Factor
-from badac.noise import Gaussian
-from badac.noise_learning.noise_em import fit_factor_and_noise
-from badac.training import TrainingScales
+from badac.noise_learning.halves import Halves
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-FEWEST = 20
-"""Members of a class that tell anything about its noise."""
 _ONE_SIGMA = norm.cdf([-1.0, 1.0])
 # Points are quiet that scatter by at most this much more than the quietest tenth.
 _QUIET = 1.3
@@ -67,8 +64,8 @@ class Variety:
     pulls : (p,)
         Residuals in units of the error bars, at quiet points if there are any.
     pulls_within : (p,)
-        The same, of an object whose points scatter by more than that in units of its own width: one that strays as a whole is
-        unlike the others, and says nothing of single points.
+        The same, of an object whose points scatter by more than those of others narrowed to their width: one that strays as a
+        whole is unlike the others, and says nothing of single points.
     """
 
     ratio: FloatArray
@@ -91,26 +88,12 @@ class Variety:
         return _alike(self.ratio)
 
 
-def measure_variety(
-    training: Measurements, label: IntArray, scales: TrainingScales, rng: np.random.Generator
-) -> Variety:
-    """Compare the scatter of labelled objects (n, m) with their error bars.
+def measure_variety(classes: Iterable[Halves]) -> Variety:
+    """Compare the scatter of the members of classes, on common points, with their error bars.
 
-    Parameters
-    ----------
-    training : Measurements
-        With errors, on common points.
-    label : (n,) int
-        Class of each object, 0 to K-1; those with fewer than `FEWEST` members say nothing.
-    scales : TrainingScales
-    rng : numpy.random.Generator
-        For the halves.
+    Those of the members that are left out of what the other half teaches.
     """
-    found = [
-        _residuals(training[label == index], scales, rng)
-        for index in range(int(label.max()) + 1)
-        if int((label == index).sum()) >= FEWEST
-    ]
+    found = [_residuals(halves) for halves in classes]
     ratio = np.stack([one.ratio for one in found])
     known = ratio[np.isfinite(ratio)]
     floor = float(np.quantile(known, 0.1)) if known.size else np.nan
@@ -126,21 +109,37 @@ def measure_variety(
         factor = floor
     shown = quiet if quiet.any() else np.ones_like(quiet)
     by_object = [one.pull[:, shown] for one in found]
-    pulls, within = (
-        np.concatenate([each.ravel() for each in some]) for some in (by_object, map(_within, by_object))
-    )
+    pulls = np.concatenate([each.ravel() for each in by_object])
+    typical = float(central_width(pulls[:, None], axis=0)[0]) if np.isfinite(pulls).any() else 0.0
+    within = np.concatenate([_within(each, typical).ravel() for each in by_object])
     seen = np.isfinite(pulls)
     return Variety(ratio, floor, quiet, factor, slope is not None, pulls[seen], within[seen])
 
 
-def _within(pulls: FloatArray) -> FloatArray:
-    """Pulls (k, m) in units of the central width of their object, where that is above one and enough points tell it."""
+def _within(pulls: FloatArray, typical: float) -> FloatArray:
+    """Pulls (k, m), those of objects whose central width is above the typical one narrowed to it, if enough points tell it."""
     asked = np.isfinite(pulls).sum(axis=1) >= _MANY_POINTS
-    width = np.ones(len(pulls))
-    if asked.any():
-        low, high = np.nanquantile(pulls[asked], _ONE_SIGMA, axis=1)
-        width[asked] = np.maximum((high - low) / 2.0, 1.0)
-    return np.asarray(pulls / width[:, None])
+    beyond = np.ones(len(pulls))
+    if asked.any() and typical > 0.0:
+        beyond[asked] = np.maximum(central_width(pulls[asked], axis=1) / typical, 1.0)
+    return np.asarray(pulls / beyond[:, None])
+
+
+def central_width(pulls: FloatArray, axis: int) -> FloatArray:
+    """Half of the width of the central two thirds along an axis of pulls (k, m); of what is not NaN, one number at least."""
+    # By one sort: `numpy.nanquantile` goes through Python for each point.
+    ordered = np.sort(np.moveaxis(pulls, axis, -1), axis=-1)
+    last = (~np.isnan(ordered)).sum(axis=-1) - 1
+    low, high = (_at(ordered, share * last) for share in _ONE_SIGMA)
+    return np.asarray((high - low) / 2.0)
+
+
+def _at(ordered: FloatArray, place: FloatArray) -> FloatArray:
+    """Elements of rising rows (k, n) at places (k,) between their numbers, interpolated."""
+    below = np.floor(place).astype(np.int64)
+    row = np.arange(len(ordered))
+    low, high = ordered[row, below], ordered[row, np.ceil(place).astype(np.int64)]
+    return np.asarray(low + (place - below) * (high - low))
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,24 +167,20 @@ class _Residuals:
         enough = (np.isfinite(pull).sum(axis=0) >= 10) & sharp
         out = np.full(pull.shape[1], np.nan)
         if enough.any():
-            low, high = np.nanquantile(pull[:, enough], _ONE_SIGMA, axis=0)
-            out[enough] = (high - low) / 2.0
+            out[enough] = central_width(pull[:, enough], axis=0)
         return out
 
 
-def _residuals(members: Measurements, scales: TrainingScales, rng: np.random.Generator) -> _Residuals:
+def _residuals(halves: Halves) -> _Residuals:
     """Residuals of each half of the members around what a model of the other half and their other points predict."""
-    half = rng.permutation(members.n_objects) % 2 == 0
-    residual, sigma, predicted = (np.full(members.shape, np.nan) for _ in range(3))
-    for known in (half, ~half):
-        rows = np.flatnonzero(~known)
-        factor = fit_factor_and_noise(members[known], Gaussian(), scales, rng).factor
-        left_out = members[rows]
-        residual[rows], predicted[rows] = left_out_points(left_out, factor)
+    parts = []
+    for known, left_out in halves.turns():
+        residual, predicted = left_out_points(left_out.members, known.factor(halves.rank))
         # What was learned from n members is uncertain by a share of about (1 + rank) / n of the scatter.
-        residual[rows] /= np.sqrt(1.0 + (1.0 + factor.rank) / max(int(known.sum()), 1))
-        sigma[rows] = np.where(left_out.observed, left_out.sigma, np.nan)
-    return _Residuals(residual, sigma, predicted)
+        residual /= np.sqrt(1.0 + (1.0 + halves.rank) / max(known.members.n_objects, 1))
+        sigma = np.where(left_out.members.observed, left_out.members.sigma, np.nan)
+        parts.append((residual, sigma, predicted))
+    return _Residuals(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def left_out_points(members: Measurements, factor: Factor) -> tuple[FloatArray, FloatArray]:
@@ -248,7 +243,7 @@ def _thirds(one: _Residuals) -> list[tuple[FloatArray, FloatArray, FloatArray, F
             continue
         order = seen[np.argsort(one.sigma[seen, point], kind="stable")]
         thirds = np.array_split(order, 3)
-        errors = np.array([np.median(one.sigma[rows, point]) for rows in thirds])
+        errors = np.array([_middle(one.sigma[rows, point]) for rows in thirds])
         if errors[0] <= 0 or errors[2] < _ERRORS_DIFFER * errors[0] or _goes_with_value(one, point, order):
             continue
         ends = np.array([np.quantile(one.residual[rows, point], [*_ONE_SIGMA, 0.5]) for rows in thirds])
@@ -265,6 +260,11 @@ def _thirds(one: _Residuals) -> list[tuple[FloatArray, FloatArray, FloatArray, F
             )
         )
     return parts
+
+
+def _middle(rising: FloatArray) -> float:
+    """Median of rising numbers (k,)."""
+    return 0.5 * float(rising[(len(rising) - 1) // 2] + rising[len(rising) // 2])
 
 
 def _goes_with_value(one: _Residuals, point: int, order: IntArray) -> bool:

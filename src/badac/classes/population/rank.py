@@ -67,6 +67,21 @@ def choose_rank(
     # Large classes are split once: the second part would say the same.
     parts_used = 1 if once or n > _MANY else int(fold.max()) + 1
     parts = [(Spectrum.of(members[fold != k], scales, limit), members[fold == k]) for k in range(parts_used)]
+    return grow_rank(parts, repeated(members, scales), scales, limit)
+
+
+def grow_rank(
+    parts: list[tuple[Spectrum, Measurements]], base: FloatArray, scales: TrainingScales, limit: int
+) -> tuple[int, FloatArray, FloatArray]:
+    """Grow the rank to `limit` at most, as `choose_rank` does, with parts that were held out already.
+
+    Parameters
+    ----------
+    parts : list
+        Of each part the spectrum of the other members and its own members.
+    base : (m,)
+        Variance added to every point whatever is found (`repeated`).
+    """
 
     @cache
     def models_of(rank: int) -> list[Factor]:
@@ -79,7 +94,7 @@ def choose_rank(
         ]
         return np.concatenate([model.project(part).gaussian_log_evidence() for model, part in widened])
 
-    base, unit = repeated(members, scales), scales.scale**2
+    unit = scales.scale**2
     share = _choose_floor(lambda share: evidence_at(min(limit, _RANK_OF_FLOOR), base + share * unit))
     floor = base + share * unit
     means: list[float] = []
