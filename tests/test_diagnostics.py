@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from badac import Measurements
-from badac.diagnostics import diagnose, scatter
+from badac.diagnostics import diagnose
+from badac.diagnostics.diagnose import scatter
 from badac.simulate import experiment
 
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from badac.data import Layout, Measurements
 from badac.data.catalogue import without_notes
-from badac.diagnostics import diagnose, scatter
+from badac.diagnostics import diagnose
+from badac.diagnostics.diagnose import scatter
 from badac.estimators import BADACClassifier
 from badac.job.record import CrossValidation, NoiseFound, Record, versions
 from badac.job.seen_before import hashed_names
