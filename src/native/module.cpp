@@ -12,6 +12,7 @@
 #include "improve.hpp"
 #include "latent.hpp"
 #include "mixture.hpp"
+#include "moments.hpp"
 #include "pair_door.hpp"
 #include "low_rank.hpp"
 #include "points.hpp"
@@ -61,7 +62,7 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 20;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 21;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_draws(m);
     bind_factor(m);
     bind_hypothesis(m);
@@ -69,6 +70,7 @@ NB_MODULE(_core, m) {
     bind_improve(m);
     bind_latent(m);
     bind_mixture(m);
+    bind_moments(m);
     bind_points(m);
     bind_shape_rows(m);
     bind_single(m);

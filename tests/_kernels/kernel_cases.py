@@ -197,6 +197,17 @@ def _leverage(n: int, m: int, r: int) -> Arguments:
     return {**_factor(n, m, r), "position": np.resize(position, (n, r))}
 
 
+def _weights(n: int, m: int) -> Arguments:
+    """Values far from zero beside their errors; gaps, and exact values."""
+    rng = np.random.default_rng(n)
+    values, sigma = 59_000.0 + rng.standard_normal((n, m)), rng.uniform(0.0, 2.0, (n, m))
+    gone = rng.random((n, m)) < 0.1
+    values[gone], sigma[gone] = np.nan, np.inf
+    sigma[rng.random((n, m)) < 0.05] = 0.0
+    sigma[gone] = np.inf
+    return {"values": values, "sigma": sigma, "spread": rng.uniform(0.1, 2.0, m)}
+
+
 def _spread(n: int, m: int) -> Arguments:
     points = _factor(n, m, 1)
     values, variance = np.nan_to_num(points["values"]), points["sigma"] ** 2
@@ -607,6 +618,10 @@ TABLE: dict[str, Row] = {
     "row_products": Row(_rows_of_products, _FACTOR, (3000, 100, 140), (100_000, 100, 600), 1e-11, 1e-11),
     "population_variance": Row(
         _spread, [(1, 1), (3, 7), (50, 16), (200, 101)], (600, 100), (300_000, 100), 1e-10, 1e-12
+    ),
+    # Products of the weights are of single precision.
+    "weighted_moments": Row(
+        _weights, [(1, 1), (3, 7), (50, 16), (200, 101), (700, 260)], (3000, 100), (300_000, 100), 1e-6, 1e-9
     ),
     "grouped_points": Row(
         _grouped,

@@ -191,6 +191,13 @@ def spread(**changed: Any) -> None:
     core.population_variance(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+def moments(**changed: Any) -> None:
+    given: dict[str, Any] = {name: np.empty(3) for name in ("total", "mean", "noise")}
+    given |= {name: np.empty((3, 3)) for name in ("covariance", "together")}
+    given |= {"values": np.ones((2, 3)), "sigma": np.ones((2, 3)), "spread": np.ones(3)}
+    core.weighted_moments(**{**given, "n_threads": 1, "level": "", **changed})
+
+
 def without(**changed: Any) -> None:
     given: dict[str, Any] = {
         "out_precision": np.empty((1, 1)),
@@ -396,6 +403,7 @@ CALLS: dict[str, Call] = {
     "latent_improved": improved,
     "weigh_points": points,
     "population_variance": spread,
+    "weighted_moments": moments,
     "row_products": row_products,
     **{
         n: lambda n=n, **c: factor(n, **c)
@@ -700,6 +708,22 @@ def test_products_of_what_does_not_fit(changed: dict[str, Any]) -> None:
 def test_spreads_of_what_does_not_fit(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         spread(**changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sigma": np.ones((3, 3))},
+        {"sigma": np.ones((2, 4))},
+        {"spread": np.ones(2)},
+        {"mean": np.empty(4)},
+        {"covariance": np.empty((3, 4))},
+        {"together": np.empty((2, 3))},
+    ],
+)
+def test_moments_of_what_does_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        moments(**changed)
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,19 @@ def population_variance(
     n_threads: int,
     level: str,
 ) -> None: ...
+def weighted_moments(
+    total: FloatArray,
+    mean: FloatArray,
+    noise: FloatArray,
+    covariance: FloatArray,
+    together: FloatArray,
+    values: FloatArray,
+    sigma: FloatArray,
+    spread: FloatArray,
+    *,
+    n_threads: int,
+    level: str,
+) -> None: ...
 def mixture_logsumexp(
     out: FloatArray,
     d: FloatArray,

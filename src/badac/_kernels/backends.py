@@ -24,6 +24,7 @@ from badac._kernels import (
     latent,
     low_rank,
     mixture,
+    moments,
     pairs,
     points,
     pointwise,
@@ -40,6 +41,7 @@ from badac._kernels.factor import Likelihoods, PosteriorSums
 from badac._kernels.hypotheses import Features, Filtering, GridPoints, Layout, Sizes
 from badac._kernels.latent import Components, Gaussians, Near, Sums
 from badac._kernels.low_rank import Columns, LowRankPoints
+from badac._kernels.moments import WeightedMoments
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
 from badac._kernels.rows import Losses
@@ -356,6 +358,12 @@ class PopulationVariance(Protocol):
     ) -> FloatArray: ...
 
 
+class OfWeights(Protocol):
+    def __call__(
+        self, values: FloatArray, sigma: FloatArray, spread: FloatArray, *, n_threads: int = 1
+    ) -> WeightedMoments: ...
+
+
 class GrowTrees(Protocol):
     def __call__(self, growth: Growth, *, n_threads: int = 1) -> Nodes: ...
 
@@ -432,6 +440,7 @@ class Backend:
     poisson_log_likelihood: PoissonLikelihood = counts.poisson_log_likelihood
     poisson_posterior: PoissonPosterior = counts.poisson_posterior
     population_variance: PopulationVariance = spread.population_variance
+    weighted_moments: OfWeights = moments.weighted_moments
     grow_trees: GrowTrees = trees.grow_trees
     walk_trees: WalkTrees = trees.walk_trees
     row_log_sums: RowLogSums = rows.row_log_sums

@@ -16,6 +16,7 @@ from operator import add
 import numpy as np
 
 from badac._kernels import population_variance as spread_of
+from badac._kernels import weighted_moments
 from badac._kernels.eigen import eigh
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
@@ -111,6 +112,49 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     complete = members.complete
     guess = population_variance(*_plain(some, complete), some.observed, scales)
 
+    few = (m > _FULL and n < _FEW_MEMBERS * m) or (m > _MANY_POINTS and n * m <= _MOST_KEPT)
+    kept = _kept_residuals(members, guess) if few else None
+    if kept is None:
+        total, mean, noise, covariance, together = weighted_moments(members.values, members.sigma, guess)
+        pairs, squares = together.diagonal().copy(), covariance.diagonal().copy()
+    else:
+        total, mean, noise = kept.total, kept.mean, kept.noise
+        pairs = np.einsum("ij,ij->j", kept.weight, kept.weight)
+        squares = np.einsum("ij,ij->j", kept.residual, kept.residual)
+    mean = np.where(total > 0, mean, scales.centre)
+    squared = np.maximum(pairs, 1e-300)
+    count = total**2 / squared
+    noise = noise / squared
+    # The mean was estimated from the same members.
+    grown = np.sqrt(count / np.maximum(count - 1.0, 0.5))
+    # One pair of members is the least that says something of two points together.
+    own = np.maximum(squares / np.maximum(pairs, 0.5) * grown**2 - noise, 0.0)
+    if kept is not None:
+        # As above for a point and a typical other one.
+        sizes = np.maximum(kept.sizes, 0.5 / max(float(np.median(kept.sizes)), 1e-150))
+        return Moments(mean, own, kept.residual * (grown / sizes), None, noise, count)
+    covariance /= np.maximum(together, 0.5)
+    covariance *= grown
+    covariance *= grown[:, None]
+    return Moments(mean, own, None, covariance, noise, count)
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """Weights (n, m) of few members and their weighed residuals (n, m), sums as in `WeightedMoments`, and `pair_sizes` (m,)."""
+
+    weight: FloatArray
+    residual: FloatArray
+    total: FloatArray
+    mean: FloatArray
+    noise: FloatArray
+    sizes: FloatArray
+
+
+def _kept_residuals(members: Measurements, guess: FloatArray) -> _Kept | None:
+    """Return what `weighted_moments` makes products of, block by block; None where products of sizes do not stand for these."""
+    complete = members.complete
+
     def weigh(block: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
         values, variance = _plain(members[block], complete)
         weight = guess / (guess + variance)
@@ -120,49 +164,14 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
         return weight, values, np.stack([*sums, np.einsum("ij,ij->j", weight**2, variance)])
 
     parts = list(in_order(weigh, blocks(members)))
-    total, sums, noise = reduce(add, [part[2] for part in parts], np.zeros((3, m)))
-    mean = np.where(total > 0, sums / np.maximum(total, 1e-300), scales.centre)
-    few = (m > _FULL and n < _FEW_MEMBERS * m) or (m > _MANY_POINTS and n * m <= _MOST_KEPT)
-
-    def residual_of(part: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
-        residual = part[1] - mean
-        residual *= part[0]
-        return residual
-
-    sizes = None
-    if few:
-        weight = np.concatenate([part[0] for part in parts])
-        sizes = pair_sizes(weight)
-    if sizes is not None:
-        residual = np.concatenate([residual_of(part) for part in parts])
-        pairs = np.einsum("ij,ij->j", weight, weight)
-        squares = np.einsum("ij,ij->j", residual, residual)
-    else:
-        covariance, together = np.zeros((2, m, m))
-
-        def products_of(part: tuple[FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-            residual = residual_of(part)
-            return residual.T @ residual, part[0].T @ part[0]
-
-        for own, alone in in_order(products_of, parts):
-            covariance += own
-            together += alone
-        pairs, squares = together.diagonal().copy(), covariance.diagonal().copy()
-    squared = np.maximum(pairs, 1e-300)
-    count = total**2 / squared
-    noise = noise / squared
-    # The mean was estimated from the same members.
-    grown = np.sqrt(count / np.maximum(count - 1.0, 0.5))
-    # One pair of members is the least that says something of two points together.
-    own = np.maximum(squares / np.maximum(pairs, 0.5) * grown**2 - noise, 0.0)
-    if sizes is not None:
-        # As above for a point and a typical other one.
-        sizes = np.maximum(sizes, 0.5 / max(float(np.median(sizes)), 1e-150))
-        return Moments(mean, own, residual * (grown / sizes), None, noise, count)
-    covariance /= np.maximum(together, 0.5)
-    covariance *= grown
-    covariance *= grown[:, None]
-    return Moments(mean, own, None, covariance, noise, count)
+    weight = np.concatenate([part[0] for part in parts])
+    sizes = pair_sizes(weight)
+    if sizes is None:
+        return None
+    total, sums, noise = reduce(add, [part[2] for part in parts])
+    mean = sums / np.maximum(total, 1e-300)
+    residual = np.concatenate([(values - mean) * own for own, values, _ in parts])
+    return _Kept(weight, residual, total, mean, noise, sizes)
 
 
 def _plain(members: Measurements, complete: bool) -> tuple[FloatArray, FloatArray]:
