@@ -83,8 +83,14 @@ class LatentLikelihood:
     @property
     def posterior(self) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of each object's latent position under ``z ~ N(0, I)``."""
-        covariance, mean, _ = self._under_gaussian()
+        covariance, mean = self.packed_posterior
         return mean, unpack(covariance)
+
+    @property
+    def packed_posterior(self) -> tuple[FloatArray, FloatArray]:
+        """Covariance, packed (n, p), and mean (n, r) of each object's latent position under ``z ~ N(0, I)``."""
+        covariance, mean, _ = self._under_gaussian()
+        return covariance, mean
 
     @property
     def position(self) -> FloatArray:

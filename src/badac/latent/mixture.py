@@ -243,7 +243,7 @@ def _to_group(position: FloatArray, n_components: int) -> FloatArray:
 
 def grouped(latent: LatentLikelihood, centres: FloatArray) -> Mixture:
     """Return a component for each group of members that k-means finds from these centres (k, r)."""
-    position, covariance = latent.posterior
+    covariance, position = latent.packed_posterior
     n, r = position.shape
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         # A group may lose its last member on the way, or all members stand where those drawn do: it is left out below.
@@ -260,7 +260,7 @@ def grouped(latent: LatentLikelihood, centres: FloatArray) -> Mixture:
     begin = np.append(0, np.cumsum(count[:-1])).astype(np.int64)
     own = unpack(np.add.reduceat(products(residual[np.argsort(label, kind="stable")]), begin))
     spread = (own + (r + 1.0) * pooled) / (count + r + 1.0)[:, None, None]
-    return Mixture(count / n, centres, spread + 0.3 * covariance.mean(axis=0) + FLOOR * np.eye(r))
+    return Mixture(count / n, centres, spread + 0.3 * unpack(covariance.mean(axis=0)) + FLOOR * np.eye(r))
 
 
 def deconvolve(
