@@ -33,6 +33,8 @@ from badac.training import FloatArray, TrainingScales
 # only where all members agree; and what keeps a density finite where they agree to the last digit.
 PRIOR_SHARE = 0.02
 _FLOOR = 1e-10
+# Share of the tolerance that the next gain of an EM, foretold by the last two, is to be below: a gain of the wrong sign is then far off.
+_SURELY = 0.1
 
 
 @registered("part", holds={"mean": "(m,)", "factors": "(m, r)", "psi": "(m,) >= 0"})
@@ -204,15 +206,18 @@ class Climb:
     best : Factor
         The best of those tried, by the members' evidence.
     log_evidence : float
-        Of the members under the best.
+        Of the members under the best, as far as they were asked.
     arrived : bool
-        Whether the last step gained next to nothing.
+        Whether the last step gained next to nothing, or the one after it will: then that is taken without asking.
+    gain : float
+        Of the last step, in nats per member.
     """
 
     factor: Factor
     best: Factor
     log_evidence: float = -np.inf
     arrived: bool = False
+    gain: float = np.inf
 
     @classmethod
     def begin(cls, factor: Factor) -> Climb:
@@ -228,7 +233,11 @@ class Climb:
         best, evidence = (self.factor, sums.log_evidence) if gain > 0 else (self.best, self.log_evidence)
         if gain < tolerance:
             return Climb(self.factor, best, evidence, arrived=True)
-        return Climb(maximise(sums, self.factor, scales), best, evidence)
+        factor = maximise(sums, self.factor, scales)
+        # Gains of an EM fall as a geometric series.
+        if gain**2 < _SURELY * tolerance * self.gain < np.inf:
+            return Climb(factor, factor, evidence, arrived=True, gain=gain)
+        return Climb(factor, best, evidence, gain=gain)
 
 
 def expectation_maximisation(

@@ -21,8 +21,8 @@ from typing import Protocol
 
 import numpy as np
 
-from badac._kernels import factor_project, latent_posterior, weigh_points
-from badac._kernels.latent import pack, unpack
+from badac._kernels import factor_project, latent_log_evidence, latent_posterior, weigh_points
+from badac._kernels.latent import Components, pack, unpack
 from badac.data.measurements import Measurements
 from badac.registry import registered
 from badac.threads import over_blocks
@@ -99,8 +99,9 @@ class LatentLikelihood:
 
     def gaussian_log_evidence(self, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d) under ``z ~ N(0, I)``."""
-        _, mean, log_det = self._under_gaussian(n_threads)
-        return np.asarray(-0.5 * (self.offset - np.einsum("ia,ia->i", self.shift, mean) + log_det))
+        standard = Components(pack(np.eye(self.rank))[None], np.zeros((1, self.rank)), np.zeros(1))
+        pulled = latent_log_evidence(self.precision, self.shift, standard, n_threads=n_threads)
+        return np.asarray(pulled - 0.5 * self.offset)
 
     def log_evidence_under(self, precision: FloatArray) -> FloatArray:
         """Return (n,): log P(d) under ``z ~ N(0, precision^-1)``, with `precision` (r, r), or (n, r, r) of each object."""
