@@ -8,6 +8,7 @@
 #include "dispatch.hpp"
 #include "draws.hpp"
 #include "factor.hpp"
+#include "groups.hpp"
 #include "hypothesis.hpp"
 #include "improve.hpp"
 #include "latent.hpp"
@@ -65,6 +66,7 @@ NB_MODULE(_core, m) {
     m.attr("abi") = 21;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_draws(m);
     bind_factor(m);
+    bind_groups(m);
     bind_hypothesis(m);
     bind_curves(m);
     bind_improve(m);

@@ -208,6 +208,19 @@ def _weights(n: int, m: int) -> Arguments:
     return {"values": values, "sigma": sigma, "spread": rng.uniform(0.1, 2.0, m)}
 
 
+def _places(n: int, r: int, k: int) -> Arguments:
+    rng = np.random.default_rng(n)
+    places = rng.standard_normal((n, r))
+    centres = rng.standard_normal((k, r))
+    centres[-1] = 1e6  # that no place is nearest to, if there are others
+    return {"places": places, "few": places[:: 1 + n // 100], "centres": centres, "steps": 3}
+
+
+def _draws_of_places(n: int, r: int, k: int) -> Arguments:
+    rng = np.random.default_rng(n)
+    return {"places": rng.standard_normal((n, r)), "first": n // 2, "drawn": rng.uniform(size=k - 1)}
+
+
 def _spread(n: int, m: int) -> Arguments:
     points = _factor(n, m, 1)
     values, variance = np.nan_to_num(points["values"]), points["sigma"] ** 2
@@ -622,6 +635,17 @@ TABLE: dict[str, Row] = {
     # Products of the weights are of single precision.
     "weighted_moments": Row(
         _weights, [(1, 1), (3, 7), (50, 16), (200, 101), (700, 260)], (3000, 100), (300_000, 100), 1e-6, 1e-9
+    ),
+    "k_means": Row(
+        _places,
+        [(1, 1, 1), (9, 1, 2), (60, 3, 5), (200, 9, 17), (700, 48, 40)],
+        (8000, 5, 40),
+        (300_000, 20, 300),
+        1e-10,
+        1e-10,
+    ),
+    "spread_out": Row(
+        _draws_of_places, [(1, 1, 1), (9, 1, 2), (60, 3, 5), (203, 9, 17)], (8000, 5, 40), (300_000, 20, 300), 0.0, 0.0
     ),
     "grouped_points": Row(
         _grouped,

@@ -13,6 +13,7 @@ import numpy as np
 from badac._kernels import _core
 from badac._kernels import compiled_counts as counts
 from badac._kernels import compiled_factor as factor
+from badac._kernels import compiled_groups as groups
 from badac._kernels import compiled_latent as latent
 from badac._kernels import compiled_low_rank as low_rank
 from badac._kernels import compiled_pairs as pairs
@@ -110,6 +111,8 @@ COMPILED = Backend(
     poisson_posterior=counts.poisson_posterior,
     population_variance=population_variance,
     weighted_moments=weighted_moments,
+    k_means=groups.k_means,
+    spread_out=groups.spread_out,
     grow_trees=trees.grow_trees,
     walk_trees=trees.walk_trees,
     row_log_sums=rows.row_log_sums,
