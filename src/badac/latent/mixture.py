@@ -296,16 +296,17 @@ def deconvolve(
     components = now.components()
     best, history = now, [-np.inf]
     for step in range(max_steps + 1):
-        refresh = step % _REFRESH == _REFRESH - 1
-        evidence, sums = latent_step(
-            latent.precision, latent.shift, components, Near(near, refresh=refresh, threshold=SHARE)
-        )
+        last = step == max_steps
+        # A list of near components serves the steps to come, and sums only the next one: after the last step there is none.
+        refresh = step % _REFRESH == _REFRESH - 1 and step < max_steps - 1
+        asked = Near(near, refresh=refresh, threshold=np.inf if last else SHARE)
+        evidence, sums = latent_step(latent.precision, latent.shift, components, asked)
         mean_evidence = float(evidence.mean())
         if mean_evidence > max(history):
             best = now
         history.append(mean_evidence)
         settled = step >= 4 and max(history[-3:]) - max(history[:-3]) < tolerance
-        if settled or step == max_steps:
+        if settled or last:
             break
         now, components = latent_improved(now, sums, pooling=pooling)
     return Mixture(*best)
