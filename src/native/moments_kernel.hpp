@@ -20,7 +20,7 @@ struct MomentArrays {
 };
 
 struct MomentKernels {
-    // Doubles that `products` works in.
+    // Doubles that `products` works in, zeros before it begins.
     int64_t (*scratch)(const MomentArrays&);
     // Add sums of w, of w y, of w^2 sigma^2 and of w^2 of objects first <= i < last to `out` (4, points).
     void (*sums)(const MomentArrays&, int64_t first, int64_t last, double* out);
