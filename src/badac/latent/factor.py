@@ -21,8 +21,8 @@ from operator import add
 
 import numpy as np
 
-from badac._kernels import factor_sums
-from badac._kernels.latent import unpack
+from badac._kernels import factor_sums, latent_posterior
+from badac._kernels.latent import triangle, unpack
 from badac.data.measurements import Measurements
 from badac.latent.likelihood import LatentLikelihood, blocks, project
 from badac.registry import registered
@@ -145,11 +145,12 @@ def all_statistics(members: Measurements, factor: Factor) -> FactorSums:
 
 def maximise(sums: FactorSums, factor: Factor, scales: TrainingScales) -> Factor:
     """M-step: the factor model that the sums ask for."""
-    normal = unpack(sums.normal)
-    # A point that no member observed has an empty regression; the identity keeps mean and factors where they were.
-    scale = np.maximum(sums.weight, 1e-300)
-    ridge = 1e-6 * scale[:, None, None] * np.eye(factor.rank + 1)
-    step = np.linalg.solve(normal + ridge, sums.right[..., None])[..., 0]
+    # A point that no member observed has an empty regression; the ridge keeps mean and factors where they were.
+    ridge = 1e-6 * np.maximum(sums.weight, 1e-300)
+    rows, columns = triangle(factor.rank + 1)
+    normal = sums.normal + np.outer(ridge, rows == columns)
+    # All points at once: the mean of a Gaussian whose precision is the normal matrix.
+    _, step, _ = latent_posterior(normal, sums.right, np.zeros(rows.size), np.zeros(factor.rank + 1))
     seen = sums.weight > 0
     mean = factor.mean + np.where(seen, step[:, 0], 0.0)
     factors = np.where(seen[:, None], step[:, 1:], 0.0)
