@@ -287,11 +287,12 @@ def deconvolve(
     """
     # Members of one component side by side: a group of them then has few components that matter.
     match = mixture.log_match(latent)
-    order = np.argsort(match.argmax(axis=1), kind="stable")
-    latent, match = latent[order], match[order]
-    near = np.logical_or.reduceat(
-        match > match.max(axis=1, keepdims=True) - _FAR, np.arange(0, len(latent), GROUP), axis=0
-    )
+    own = match.argmax(axis=1)
+    order = np.argsort(own, kind="stable")
+    # NumPy finds the place of a row's largest number in half of the time of the number itself.
+    close = match > np.take_along_axis(match, own[:, None], axis=1) - _FAR
+    latent, close = latent[order], close[order]
+    near = np.logical_or.reduceat(close, np.arange(0, len(latent), GROUP), axis=0)
     now = Gaussians(mixture.weights, mixture.means, mixture.covariances)
     components = now.components()
     best, history = now, [-np.inf]

@@ -331,8 +331,13 @@ class Spectrum:
     scales: TrainingScales
 
     @classmethod
-    def of(cls, members: Measurements, scales: TrainingScales, max_rank: int) -> Spectrum:
-        """Return the factor models of up to `max_rank` factors, 1 at least; of none alone, if that is 0."""
+    def of(
+        cls, members: Measurements, scales: TrainingScales, max_rank: int, *, to_begin_with: bool = False
+    ) -> Spectrum:
+        """Return the factor models of up to `max_rank` factors, 1 at least; of none alone, if that is 0.
+
+        Where an EM begins there (`to_begin_with`), the weakest of few factors need not be known to the last digit.
+        """
         found = moments(members, scales)
         variance = found.variance
         if max_rank == 0:
@@ -348,9 +353,11 @@ class Spectrum:
             # eigenvectors are taken (principal factors).
             common = found.common(psi, unit)
             last = step == _ROUNDS - 1
-            rough = _ROUGH_FROM <= m <= _FULL and (not last or top <= _ROUGH - _SPARE)
+            rough = _ROUGH_FROM <= m <= _FULL and (
+                not last or (to_begin_with and top <= _ROUGH - _SPARE)
+            )
             if rough:
-                # Of all but the last round only what the strong factors leave is asked, of that one few factors may be.
+                # Of all but the last round only what the strong factors leave is asked.
                 assert isinstance(common, np.ndarray)
                 values, near = strongest_eigenvectors(common, near, _LAST_STEPS if last else 1)
                 rough = int((values > least).sum()) <= _ROUGH - _SPARE

@@ -91,7 +91,7 @@ class Start:
         n = members.n_objects
         if n > MEMBERS_TO_START_FROM:
             members = members[np.sort(rng.choice(n, MEMBERS_TO_START_FROM, replace=False))]
-        spectrum = Spectrum.of(members, scales, plan.rank)
+        spectrum = Spectrum.of(members, scales, plan.rank, to_begin_with=True)
         factor = spectrum.factor(plan.rank)
         if plan.rank > 0 and not plan.all_factors:
             # Each costs every step of the EM over all members, and none of these would be left after it.
