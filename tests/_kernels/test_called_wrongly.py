@@ -744,7 +744,12 @@ def test_moments_of_what_does_not_fit(changed: dict[str, Any]) -> None:
     [
         {"few": np.ones((4, 2))},
         {"centres": np.ones((2, 4))},
-        {"centres": np.ones((0, 3)), "moved": np.empty((0, 3)), "count": np.empty(0), "scatter": np.empty((0, 6))},
+        {
+            "centres": np.ones((0, 3)),
+            "moved": np.empty((0, 3)),
+            "count": np.empty(0),
+            "scatter": np.empty((0, 6)),
+        },
         {"count": np.empty(3)},
         {"moved": np.empty((3, 2, 2))},
         {"scatter": np.empty((2, 5))},

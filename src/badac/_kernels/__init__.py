@@ -4,8 +4,8 @@ A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMP
 or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
 else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
 that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `factor`, `points`, `low_rank`,
-`pointwise`, `single`, `hypotheses`, `widths`, `draws`, `counts`, `spread`, `moments`, `groups`, `trees`, `rows`). All take `n_threads`, and no
-result depends on it.
+`pointwise`, `single`, `hypotheses`, `widths`, `draws`, `counts`, `spread`, `moments`, `groups`, `trees`,
+`rows`). All take `n_threads`, and no result depends on it.
 """
 
 from __future__ import annotations

@@ -22,14 +22,14 @@ class Groups(NamedTuple):
     Attributes
     ----------
     centres : (k, r)
-    count : (k,)
-        Places of each group.
+    size : (k,)
+        Number of places of each group.
     scatter : (k, p)
         Sums of the products of their distances from the centre, packed.
     """
 
     centres: FloatArray
-    count: FloatArray
+    size: FloatArray
     scatter: FloatArray
 
 

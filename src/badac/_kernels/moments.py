@@ -1,7 +1,8 @@
 """First and second moments of weighed objects: where a factor model begins.
 
     w = v / (v + sigma^2)            of each point, v its spread: 0 where it is missing
-    mean = sum_i w_i y_i / sum_i w_i,   noise = sum_i w_i^2 sigma_i^2,   covariance = sum_i [w_i (y_i - mean)] [w_i (y_i - mean)]'
+    mean = sum_i w_i y_i / sum_i w_i ,      noise = sum_i w_i^2 sigma_i^2
+    covariance = sum_i [w_i (y_i - mean)] [w_i (y_i - mean)]'
 
 What a pair of points counts is the sum of ``w w'`` over the objects (`together`). The function here is the clear NumPy
 definition; it runs on one thread, whatever `n_threads` says.

@@ -68,7 +68,7 @@ class TemperedLosses:
         return out
 
     def totals(self, exponent: float, shares: Sequence[float]) -> FloatArray:
-        """Return (s,): sums of the losses over the objects, of whom those that no other class comes near to are only counted."""
+        """Return (s,): sums of the losses over the objects; those that no other class comes near to are only counted."""
         asked = self._asked(exponent)
         alike = self._counts - np.bincount(self.label[asked.rows], minlength=len(self._counts))
         far = np.array([alike @ self._far_away(share) for share in shares])

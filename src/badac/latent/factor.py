@@ -33,7 +33,8 @@ from badac.training import FloatArray, TrainingScales
 # only where all members agree; and what keeps a density finite where they agree to the last digit.
 PRIOR_SHARE = 0.02
 _FLOOR = 1e-10
-# Share of the tolerance that the next gain of an EM, foretold by the last two, is to be below: a gain of the wrong sign is then far off.
+# Share of the tolerance that the next gain of an EM, foretold by the last two, is to be below: by the log-loss of the paper's
+# experiments (600 and 3,000 curves, seeds 900 to 923), which is as before.
 _SURELY = 0.1
 
 

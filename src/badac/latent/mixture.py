@@ -213,7 +213,7 @@ def _spread_out(places: FloatArray, count: int, rng: np.random.Generator) -> Flo
     As SciPy's, number by number.
     """
     first = int(rng.integers(len(places)))
-    return places[spread_out(places, first, rng.uniform(size=count - 1))]
+    return np.asarray(places[spread_out(places, first, rng.uniform(size=count - 1))])
 
 
 def start_mixture(latent: LatentLikelihood, n_components: int, rng: np.random.Generator) -> Mixture:

@@ -353,9 +353,7 @@ class Spectrum:
             # eigenvectors are taken (principal factors).
             common = found.common(psi, unit)
             last = step == _ROUNDS - 1
-            rough = _ROUGH_FROM <= m <= _FULL and (
-                not last or (to_begin_with and top <= _ROUGH - _SPARE)
-            )
+            rough = _ROUGH_FROM <= m <= _FULL and (not last or (to_begin_with and top <= _ROUGH - _SPARE))
             if rough:
                 # Of all but the last round only what the strong factors leave is asked.
                 assert isinstance(common, np.ndarray)
