@@ -88,7 +88,8 @@ class TrainingScales:
     @classmethod
     def of(cls, objects: Measurements) -> TrainingScales:
         """Summarise the training objects of all classes."""
-        centre, spread, count = point_moments(objects)
+        reach = smallest(objects.values), largest(objects.values)
+        centre, spread, count = _point_moments(objects, reach)
         if objects.own_points:
             # A column has no meaning of its own here: every point is told by all of them.
             share = count / max(count.sum(), 1.0)
@@ -96,7 +97,7 @@ class TrainingScales:
             variance = float(share @ (spread**2 + (centre - pooled) ** 2))
             centre, spread = np.full(len(centre), pooled), np.full(len(centre), np.sqrt(variance))
         n_bands = 1 if objects.band is None else max(int(objects.band.max(initial=0)) + 1, 1)
-        return cls.from_moments(centre, spread, smallest(objects.values), largest(objects.values), n_bands)
+        return cls.from_moments(centre, spread, *reach, n_bands)
 
     @classmethod
     def from_moments(
@@ -171,6 +172,13 @@ def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatA
     In blocks, so that a million objects need no temporary of their size, and around the mean, so that large values with
     a small spread keep it.
     """
+    return _point_moments(objects, (smallest(objects.values), largest(objects.values)))
+
+
+def _point_moments(
+    objects: Measurements, reach: tuple[float, float]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """`point_moments` of objects whose smallest and largest value are known."""
     blocks = [slice(start, start + _ROWS_PER_BLOCK) for start in range(0, objects.n_objects, _ROWS_PER_BLOCK)]
     count, total = np.zeros(objects.n_points), np.zeros(objects.n_points)
 
@@ -188,15 +196,14 @@ def point_moments(objects: Measurements) -> tuple[FloatArray, FloatArray, FloatA
     centre = total / safe
     squares = np.zeros(objects.n_points)
     # In units of the largest value, whose square may be beyond a float.
-    unit = max(abs(largest(objects.values)), abs(smallest(objects.values)))
+    unit = max(map(abs, reach))
     unit = unit if 0.0 < unit < np.inf else 1.0
 
     def squared(block: slice) -> FloatArray:
         residual = objects.values[block] - centre
         residual /= unit
-        np.square(residual, out=residual)
-        sums: FloatArray = residual.sum(axis=0)
-        return np.nansum(residual, axis=0) if np.isnan(sums).any() else sums
+        sums: FloatArray = np.einsum("ij,ij->j", residual, residual)
+        return np.nansum(residual**2, axis=0) if np.isnan(sums).any() else sums
 
     for sums in in_order(squared, blocks):
         squares += sums

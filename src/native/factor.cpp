@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "add_up.hpp"
 #include "aligned.hpp"
 #include "dispatch.hpp"
 #include "door.hpp"
@@ -13,10 +14,6 @@ namespace badac {
 namespace {
 
 constexpr Levels<FactorKernels> kLevels = BADAC_LEVELS(factor_kernels);
-
-// Objects of one stretch, whose sums are added up before those of the stretches are: so many, and more where the sums would take more
-// than this much memory. By the problem, not by the threads: no sum depends on them.
-constexpr int64_t kStretch = 512, kMostStretches = 16, kBytes = 64 << 20;
 
 // The arrays of a call, with factors, their products and the factors turned, padded as the kernels take them.
 struct Problem {
@@ -44,22 +41,6 @@ struct Problem {
         in.outer = outer.data(), in.factors = factors.data(), in.turned = turned.data();
     }
 };
-
-// Add up what `add(first, last, scratch, sums)` finds of stretches of the objects, `size` numbers.
-template <class Add>
-void add_up(const FactorArrays& in, const FactorKernels& kernels, int64_t size, int n_threads, double* sums, const Add& add) {
-    const int64_t most = std::clamp<int64_t>(kBytes / (8 * size), 1, kMostStretches);
-    const int64_t stretches = std::clamp<int64_t>((in.n + kStretch - 1) / kStretch, 1, most);
-    AlignedVector<double> parts(size_t(stretches * size));
-    Blocks blocks(stretches, interrupted);
-    blocks.run(n_threads, [&](Blocks& queue) {
-        AlignedVector<double> scratch(size_t(kernels.scratch(in)));
-        for (int64_t part; queue.next(part);)
-            add(in.n * part / stretches, in.n * (part + 1) / stretches, scratch.data(), parts.data() + part * size);
-    });
-    for (int64_t part = 0; part < stretches; ++part)
-        for (int64_t e = 0; e < size; ++e) sums[e] += parts[size_t(part * size + e)];
-}
 
 }  // namespace
 
@@ -114,7 +95,7 @@ void bind_factor(nb::module_& m) {
             require_threads(n_threads);
             without_gil([&] {
                 AlignedVector<double> sums(static_cast<size_t>(size));
-                add_up(in, kernels, size, n_threads, sums.data(), [&](int64_t first, int64_t last, double* scratch, double* own) {
+                add_up(in.n, kernels.scratch(in), size, n_threads, sums.data(), [&](int64_t first, int64_t last, double* scratch, double* own) {
                     kernels.normal(of, first, last, scratch, own);
                 });
                 for (int64_t j = 0; j < in.m; ++j) std::copy_n(sums.data() + j * width, all, normal.data() + j * all);
@@ -162,7 +143,7 @@ void bind_factor(nb::module_& m) {
             require_threads(n_threads);
             without_gil([&] {
                 AlignedVector<double> sums(size_t(at.size()));
-                add_up(in, kernels, at.size(), n_threads, sums.data(), [&](int64_t first, int64_t last, double* scratch, double* own) {
+                add_up(in.n, kernels.scratch(in), at.size(), n_threads, sums.data(), [&](int64_t first, int64_t last, double* scratch, double* own) {
                     kernels.sums(in, first, last, scratch, own);
                 });
                 for (int64_t j = 0; j < in.m; ++j) {

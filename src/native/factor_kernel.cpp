@@ -2,48 +2,12 @@
 #include "factor_kernel.hpp"
 
 #include "heed.hpp"
+#include "tiles.hpp"
 #include "weighing.hpp"
 
 namespace badac {
 namespace BADAC_LEVEL {
 namespace {
-
-// A tile of sums that stays in registers: rows, and vectors of each.
-constexpr int kRows = L >= 8 ? 8 : 4, kVectors = L >= 4 ? 3 : 2;
-
-// sums (kRows, V vectors) = or += sum over k of left[i, k] right[k, :].
-struct Left {
-    const double* first;
-    int64_t row, step;  // from row to row, and from k to k
-};
-
-template <int V, bool ADD>
-BADAC_INLINE void tile(const Left& left, const double* right, int64_t width, int64_t count, double* sums, int64_t stride) {
-    VecD total[kRows][V];
-    BADAC_UNROLL for (int i = 0; i < kRows; ++i)
-        BADAC_UNROLL for (int v = 0; v < V; ++v) total[i][v] = ADD ? load<VecD>(sums + i * stride + v * L) : broadcast<VecD>(0.0);
-    for (int64_t k = 0; k < count; ++k) {
-        VecD x[V];
-        BADAC_UNROLL for (int v = 0; v < V; ++v) x[v] = load<VecD>(right + k * width + v * L);
-        BADAC_UNROLL for (int i = 0; i < kRows; ++i) {
-            const VecD factor = broadcast<VecD>(left.first[i * left.row + k * left.step]);
-            BADAC_UNROLL for (int v = 0; v < V; ++v) total[i][v] = fma(factor, x[v], total[i][v]);
-        }
-    }
-    BADAC_UNROLL for (int i = 0; i < kRows; ++i)
-        BADAC_UNROLL for (int v = 0; v < V; ++v) store(sums + i * stride + v * L, total[i][v]);
-}
-
-// The product of left (rows, count), rows a multiple of kRows, and right (count, width); sums (rows, width).
-template <bool ADD>
-BADAC_INLINE void product(Left left, int64_t rows, const double* right, int64_t width, int64_t columns, int64_t count, double* sums) {
-    for (int64_t i = 0; i < rows; i += kRows, left.first += kRows * left.row) {
-        int64_t c = 0;
-        for (; c + kVectors * L <= columns; c += kVectors * L) tile<kVectors, ADD>(left, right + c, width, count, sums + i * columns + c, columns);
-        if (kVectors > 2 && c + 2 * L <= columns) tile<2, ADD>(left, right + c, width, count, sums + i * columns + c, columns), c += 2 * L;
-        if (c + L <= columns) tile<1, ADD>(left, right + c, width, count, sums + i * columns + c, columns);
-    }
-}
 
 // Memory of one chunk of objects, rows of each padded with zeros.
 struct Chunk {
@@ -85,8 +49,8 @@ inline int64_t weigh(const FactorArrays& in, int64_t first, int64_t last, const 
 // As `weigh`, with their precisions and shifts.
 inline int64_t bring(const FactorArrays& in, int64_t first, int64_t last, const Chunk& chunk) {
     const int64_t rows = weigh(in, first, last, chunk);
-    product<false>({chunk.weight, chunk.points, 1}, rows, in.outer, chunk.packed, chunk.packed, in.m, chunk.precision);
-    product<false>({chunk.scaled, chunk.points, 1}, rows, in.factors, chunk.few, chunk.few, in.m, chunk.shift);
+    product<false>(Left<double>{chunk.weight, chunk.points, 1}, rows, in.outer, chunk.packed, chunk.packed, in.m, chunk.precision);
+    product<false>(Left<double>{chunk.scaled, chunk.points, 1}, rows, in.factors, chunk.few, chunk.few, in.m, chunk.shift);
     return rows;
 }
 
@@ -168,11 +132,11 @@ void sums(const FactorArrays& in, int64_t first, int64_t last, double* memory, d
         attention.spent((end - start) * in.m * (3 * in.p + 4 * in.r + 16));
         const int64_t rows = bring(in, start, end, chunk);
         out[at.evidence()] += posteriors_of(in, end - start, rows, chunk);
-        const Left by_point{chunk.weight, 1, chunk.points};
+        const Left<double> by_point{chunk.weight, 1, chunk.points};
         product<true>(by_point, chunk.points, chunk.moments, chunk.moments_width, at.moments, rows, out + at.normal());
-        product<true>({chunk.scaled, 1, chunk.points}, chunk.points, chunk.moments, chunk.moments_width, at.few, rows, out + at.right());
+        product<true>(Left<double>{chunk.scaled, 1, chunk.points}, chunk.points, chunk.moments, chunk.moments_width, at.few, rows, out + at.right());
         // What the expected curve leaves of each value, times its weight.
-        product<false>({chunk.moments + 1, chunk.moments_width, 1}, rows, in.turned, chunk.points, chunk.points, in.r, chunk.residual);
+        product<false>(Left<double>{chunk.moments + 1, chunk.moments_width, 1}, rows, in.turned, chunk.points, chunk.points, in.r, chunk.residual);
         for (int64_t j = 0; j < chunk.points; j += L) {
             VecD misfit = load<VecD>(out + at.misfit() + j), squared = load<VecD>(out + at.squared() + j);
             for (int64_t i = 0; i < rows; ++i) {
@@ -215,7 +179,7 @@ void normal(const LeverageArrays& of, int64_t first, int64_t last, double* memor
         attention.spent((end - start) * in.m * (in.p + in.r + 8));
         const int64_t rows = weigh(in, start, end, chunk);
         place_at(in, of.position + start * in.r, end - start, rows, chunk);
-        product<true>({chunk.weight, 1, chunk.points}, chunk.points, chunk.moments, chunk.moments_width, chunk.moments_width, rows, out);
+        product<true>(Left<double>{chunk.weight, 1, chunk.points}, chunk.points, chunk.moments, chunk.moments_width, chunk.moments_width, rows, out);
     }
 }
 
@@ -230,8 +194,8 @@ void leverage(const LeverageArrays& of, int64_t first, int64_t last, double* mem
         const int64_t rows = weigh(in, start, end, chunk);
         place_at(in, of.position + start * in.r, end - start, rows, chunk);
         const int64_t moments = 1 + in.r + in.p;
-        product<false>({chunk.moments, chunk.moments_width, 1}, rows, of.inverse, chunk.points, chunk.points, moments, chunk.leverage);
-        product<false>({chunk.moments + 1, chunk.moments_width, 1}, rows, in.turned, chunk.points, chunk.points, in.r, chunk.residual);
+        product<false>(Left<double>{chunk.moments, chunk.moments_width, 1}, rows, of.inverse, chunk.points, chunk.points, moments, chunk.leverage);
+        product<false>(Left<double>{chunk.moments + 1, chunk.moments_width, 1}, rows, in.turned, chunk.points, chunk.points, in.r, chunk.residual);
         for (int64_t i = 0; i < end - start; ++i) {
             VecD total = zero;
             for (int64_t e = i * chunk.points; e < (i + 1) * chunk.points; e += L) {
@@ -262,7 +226,7 @@ void multiply(const ProductArrays& in, int64_t first, int64_t last, double* memo
             for (int64_t e = 0; e < kFactorWhole * in.m; ++e) last_rows[e] = e < count * in.m ? rows[e] : 0.0;
             rows = last_rows;
         }
-        product<false>({rows, in.m, 1}, kFactorWhole, in.right, width, width, in.m, found);
+        product<false>(Left<double>{rows, in.m, 1}, kFactorWhole, in.right, width, width, in.m, found);
         for (int64_t i = 0; i < count; ++i)
             for (int64_t e = 0; e < in.s; ++e) in.out[(start + i) * in.s + e] = found[i * width + e];
     }

@@ -119,8 +119,8 @@ void bind_latent(nb::module_& m) {
             const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
             require(int64_t(out.size()) == in.n * in.k, "out does not fit");
             const LatentKernels& kernels = choose(kLevels, level);
-            in_blocks(in.n, double(in.k) * match_cost(in), n_threads,
-                      [&](int64_t first, int64_t last) { kernels.log_match(in, first, last, out.data()); });
+            in_blocks(in.n, double(in.k) * match_cost(in), n_threads, in.k * kernels.lanes,
+                      [&](int64_t first, int64_t last, double* scratch) { kernels.log_match(in, first, last, scratch, out.data()); });
         },
         written("out"), "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a, "n_threads"_a, "level"_a);
 
@@ -195,7 +195,7 @@ void bind_latent(nb::module_& m) {
             require(int64_t(evidence.size()) == in.n && int64_t(means.size()) == in.k * in.r && int64_t(count.size()) == in.k,
                     "evidence, means or count does not fit");
             const LatentKernels& kernels = choose(kLevels, level);
-            in_blocks(in.n, double(in.k) * match_cost(in) + 2.0 * in.r * in.r * in.r, n_threads, 2 * in.k * kernels.lanes,
+            in_blocks(in.n, double(in.k) * match_cost(in) + 2.0 * in.r * in.r * in.r, n_threads, in.k * kernels.lanes,
                       [&](int64_t first, int64_t last, double* scratch) {
                           kernels.left_out(in, means.data(), count.data(), first, last, scratch, evidence.data());
                       });

@@ -25,16 +25,14 @@ template <int RANK>
 struct Latent {
     static constexpr int kRank = RANK > 0 ? RANK : kMaxRank, kPacked = kRank * (kRank + 1) / 2;
 
-    static void log_match(const LatentArrays& in, int64_t first, int64_t last, double* out) {
+    static void log_match(const LatentArrays& in, int64_t first, int64_t last, double* scratch, double* out) {
         Attention attention;
         VecD A[kPacked], b[kRank];
         for (int64_t start = first; start < last; start += L) {
             bring<RANK>(in, start, last, A, b);
-            for (int64_t k = 0; k < in.k; ++k) {
-                attention.spent(cost_of_match(in));
-                const VecD match = match_of<RANK>(in, k, A, b);
-                for (int lane = 0; lane < L && start + lane < last; ++lane) out[(start + lane) * in.k + k] = match[lane];
-            }
+            all_matches<RANK>(in, A, b, attention, scratch);
+            for (int lane = 0; lane < L && start + lane < last; ++lane)
+                for (int64_t k = 0; k < in.k; ++k) out[(start + lane) * in.k + k] = scratch[k * L + lane];
         }
     }
 
@@ -117,11 +115,11 @@ struct Latent {
             bring<RANK>(in, start, last, A, b);
             for (int e = 0; e < p; ++e) store(kept + e * L, A[e]);
             for (int a = 0; a < r; ++a) store(kept + (p + a) * L, b[a]);
-            int64_t listed = 0;
-            for (int64_t k = 0; k < in.k; ++k) {
-                attention.spent(cost_of_match(in));
-                if (step.refresh || near[k]) store(shares + listed++ * L, match_of<RANK>(in, k, A, b));
-            }
+            Matches<RANK> matches(in, A, b, attention, shares);
+            for (int64_t k = 0; k < in.k; ++k)
+                if (step.refresh || near[k]) matches.add(k);
+            int64_t listed = matches.end();
+            attention.spent(in.k);
             if (step.refresh && start % kGroup == 0)
                 for (int64_t k = 0; k < in.k; ++k) near[k] = 0;
             const VecD found = normalise(shares, listed);
@@ -175,19 +173,21 @@ struct Latent {
                          double* evidence) {
         const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
         const VecD one = broadcast<VecD>(1.0), zero = broadcast<VecD>(0.0), half = broadcast<VecD>(0.5);
-        double* match = scratch + in.k * L;
+        // A member that has so little of a component does not change what it says of it.
+        const VecD some = broadcast<VecD>(1e-9);
         Attention attention;
         VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], pulled[kRank], scatter[kRank * kRank], log_det;
         for (int64_t start = first; start < last; start += L) {
             bring<RANK>(in, start, last, A, b);
-            for (int64_t k = 0; k < in.k; ++k) {
-                attention.spent(cost_of_match(in));
-                const VecD found = match_of<RANK>(in, k, A, b);
-                store(scratch + k * L, found), store(match + k * L, found);
-            }
-            normalise(scratch, in.k);
+            all_matches<RANK>(in, A, b, attention, scratch);
+            const VecD with_it = normalise(scratch, in.k);
+            VecD left = zero;
             for (int64_t k = 0; k < in.k; ++k) {
                 const VecD share = load<VecD>(scratch + k * L), total = broadcast<VecD>(count[k]);
+                if (!lanes_set(greater(share, some))) {
+                    left = left + share;
+                    continue;
+                }
                 VecD change = log_positive(larger(VecD(one - share / total), broadcast<VecD>(1e-3)));
                 const auto counts = greater(share, broadcast<VecD>(1e-2));
                 if (lanes_set(counts)) {
@@ -217,9 +217,9 @@ struct Latent {
                     cost = zero - larger(VecD(zero - cost), broadcast<VecD>(-20.0));
                     change = change - select(counts, cost, zero);
                 }
-                store(match + k * L, VecD(load<VecD>(match + k * L) + change));
+                left = fma(share, exp_negative(change), left);
             }
-            const VecD found = normalise(match, in.k);
+            const VecD found = with_it + log_positive(left);
             for (int lane = 0; lane < L && start + lane < last; ++lane) evidence[start + lane] = found[lane];
         }
     }
@@ -234,8 +234,8 @@ struct Latent {
         default: return BADAC_CALL(0); \
     }
 
-void log_match(const LatentArrays& in, int64_t first, int64_t last, double* out) {
-#define BADAC_CALL(R) Latent<R>::log_match(in, first, last, out)
+void log_match(const LatentArrays& in, int64_t first, int64_t last, double* scratch, double* out) {
+#define BADAC_CALL(R) Latent<R>::log_match(in, first, last, scratch, out)
     BADAC_BY_RANK
 #undef BADAC_CALL
 }

@@ -45,9 +45,9 @@ struct PointArrays {
 // Objects first <= i < last, first a multiple of the lanes.
 struct LatentKernels {
     int lanes;
-    // out is (n, k).
-    void (*log_match)(const LatentArrays&, int64_t first, int64_t last, double* out);
-    // Log of the sum of the matches over the components; out is (n,), scratch has room for k vectors.
+    // out is (n, k), scratch has room for k vectors.
+    void (*log_match)(const LatentArrays&, int64_t first, int64_t last, double* scratch, double* out);
+    // Log of the sum of the matches over the components; out is (n,), scratch as above.
     void (*log_evidence)(const LatentArrays&, int64_t first, int64_t last, double* scratch, double* out);
     // The same, with the `count` (1 or 2) largest matches (n, count) and whose they are; `count` is at most k.
     void (*responsible)(const LatentArrays&, int count, int64_t first, int64_t last, double* scratch, double* out, int64_t* which,
@@ -57,7 +57,7 @@ struct LatentKernels {
     // See latent_step in the twin.
     void (*step_shares)(const LatentArrays&, const StepArrays&, int64_t first, int64_t last);
     void (*step_sums)(const LatentArrays&, const StepArrays&, int64_t component, int64_t first, int64_t last);
-    // Evidence of members with their own shares of the components removed; see latent_left_out in the twin. Scratch: 2 k vectors.
+    // Evidence of members with their own shares of the components removed; see latent_left_out in the twin. Scratch as above.
     void (*left_out)(const LatentArrays&, const double* means, const double* count, int64_t first, int64_t last, double* scratch,
                      double* evidence);
     // Precision of each point, precision times residual and their constant; see weigh_points in the twin.

@@ -32,11 +32,11 @@ BADAC_INLINE VecD match_of(const LatentArrays& in, int64_t k, const VecD* A, con
 
 // N components at once, the same numbers: a pivot's division is waited for once, not N times.
 template <int RANK, int N>
-BADAC_INLINE void matches_of(const LatentArrays& in, int64_t k, const VecD* A, const VecD* b, VecD* match) {
+BADAC_INLINE void matches_of(const LatentArrays& in, const int64_t* which, const VecD* A, const VecD* b, VecD* match) {
     const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0);
     VecD M[N][RANK * (RANK + 1) / 2], x[N][RANK], quadratic[N], product[N], exponent[N], minus[N];
     BADAC_UNROLL for (int n = 0; n < N; ++n) {
-        meet<RANK>(in, k + n, A, b, M[n], x[n]);
+        meet<RANK>(in, which[n], A, b, M[n], x[n]);
         quadratic[n] = exponent[n] = zero, product[n] = one;
     }
     int row = 0;
@@ -60,7 +60,7 @@ BADAC_INLINE void matches_of(const LatentArrays& in, int64_t k, const VecD* A, c
     }
     BADAC_UNROLL for (int n = 0; n < N; ++n) {
         const VecD log_det = fma(exponent[n], broadcast<VecD>(kLog2), log_mantissa(product[n]));
-        match[n] = fma(broadcast<VecD>(0.5), VecD(quadratic[n] - log_det), broadcast<VecD>(in.log_constant[k + n]));
+        match[n] = fma(broadcast<VecD>(0.5), VecD(quadratic[n] - log_det), broadcast<VecD>(in.log_constant[which[n]]));
     }
 }
 
@@ -68,23 +68,50 @@ BADAC_INLINE void matches_of(const LatentArrays& in, int64_t k, const VecD* A, c
 template <int RANK>
 constexpr int kTogether = RANK == 0 || RANK > 6 ? 1 : 2;
 
+// Matches of L objects with one component after the other, some of them at once, as vectors one after the other.
+template <int RANK>
+class Matches {
+  public:
+    Matches(const LatentArrays& in, const VecD* A, const VecD* b, Attention& attention, double* out)
+        : in_(in), A_(A), b_(b), attention_(attention), out_(out) {}
+
+    BADAC_INLINE void add(int64_t k) {
+        attention_.spent(cost_of_match(in_));
+        if constexpr (N > 1) {
+            which_[waiting_++] = k;
+            if (waiting_ < N) return;
+            VecD match[N];
+            matches_of<RANK, N>(in_, which_, A_, b_, match);
+            for (int n = 0; n < N; ++n) put(match[n]);
+            waiting_ = 0;
+        } else {
+            put(match_of<RANK>(in_, k, A_, b_));
+        }
+    }
+    // To be called after the last one; returns how many there are.
+    BADAC_INLINE int64_t end() {
+        for (int n = 0; n < waiting_; ++n) put(match_of<RANK>(in_, which_[n], A_, b_));
+        return count_;
+    }
+
+  private:
+    static constexpr int N = kTogether<RANK>;
+    BADAC_INLINE void put(const VecD& match) { store(out_ + count_++ * L, match); }
+
+    const LatentArrays& in_;
+    const VecD *A_, *b_;
+    Attention& attention_;
+    double* out_;
+    int64_t which_[N], count_ = 0;
+    int waiting_ = 0;
+};
+
 // All matches of L objects, one vector after the other.
 template <int RANK>
 BADAC_INLINE void all_matches(const LatentArrays& in, const VecD* A, const VecD* b, Attention& attention, double* out) {
-    int64_t k = 0;
-    if constexpr (kTogether<RANK> > 1) {
-        constexpr int N = kTogether<RANK>;
-        VecD match[N];
-        for (; k + N <= in.k; k += N) {
-            attention.spent(N * cost_of_match(in));
-            matches_of<RANK, N>(in, k, A, b, match);
-            for (int n = 0; n < N; ++n) store(out + (k + n) * L, match[n]);
-        }
-    }
-    for (; k < in.k; ++k) {
-        attention.spent(cost_of_match(in));
-        store(out + k * L, match_of<RANK>(in, k, A, b));
-    }
+    Matches<RANK> matches(in, A, b, attention, out);
+    for (int64_t k = 0; k < in.k; ++k) matches.add(k);
+    matches.end();
 }
 
 // Matches become shares of their sum; the log of the sum.

@@ -8,10 +8,12 @@
 #include "dispatch.hpp"
 #include "draws.hpp"
 #include "factor.hpp"
+#include "groups.hpp"
 #include "hypothesis.hpp"
 #include "improve.hpp"
 #include "latent.hpp"
 #include "mixture.hpp"
+#include "moments.hpp"
 #include "pair_door.hpp"
 #include "low_rank.hpp"
 #include "points.hpp"
@@ -61,14 +63,16 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 20;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 21;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
     bind_draws(m);
     bind_factor(m);
+    bind_groups(m);
     bind_hypothesis(m);
     bind_curves(m);
     bind_improve(m);
     bind_latent(m);
     bind_mixture(m);
+    bind_moments(m);
     bind_points(m);
     bind_shape_rows(m);
     bind_single(m);

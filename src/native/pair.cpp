@@ -515,7 +515,7 @@ PairReport walk(const PairArrays& in, const PairKernels& kernels, const PairOpti
     const Units units(in, poll);
     const int64_t objects = objects_per_block(in, options), curves = curves_per_block(in, options);
     const Plan planned = only_double || !options.screen ? Plan{} : plan(in, units, kernels.tile_float, options, poll);
-    CurveStore store(in, units, kernels, planned.order, curves);
+    CurveStore store(in, units, kernels, planned.order, curves, in.n > objects);
     std::mutex mutex;
     Blocks blocks((in.n + objects - 1) / objects, options.interrupted);
     blocks.run(options.n_threads, [&](Blocks& queue) {

@@ -79,10 +79,11 @@ const float* PackedCurves::float_tiles() {
     return float_tiles_.data();
 }
 
-CurveStore::CurveStore(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const CurveOrder& order, int64_t per_block)
+CurveStore::CurveStore(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const CurveOrder& order, int64_t per_block,
+                       bool is_used_again)
     : in_(arrays), units_(units), kernels_(kernels), order_(order), per_block_(per_block) {
     const int64_t parts = arrays.y_sigma_shared ? 1 : 2, bytes_per_curve = units.padded * parts * (8 + 8 + 4);
-    if (arrays.k > kKeptBytes / bytes_per_curve) return;
+    if (!is_used_again || arrays.k > kKeptBytes / bytes_per_curve) return;
     const size_t n_blocks = size_t((arrays.k + per_block - 1) / per_block);
     kept_.resize(n_blocks);
     packed_ = std::make_unique<std::once_flag[]>(n_blocks);

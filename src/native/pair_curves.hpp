@@ -51,10 +51,11 @@ class PackedCurves {
 };
 
 // All blocks, packed once and shared by the threads, if they are small enough to be kept; otherwise each thread packs a block
-// whenever it comes to it.
+// whenever it comes to it, into memory that is in the cache; so it does where there is one block of objects, which sees each once or twice.
 class CurveStore {
   public:
-    CurveStore(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const CurveOrder& order, int64_t per_block);
+    CurveStore(const PairArrays& arrays, const Units& units, const PairKernels& kernels, const CurveOrder& order, int64_t per_block,
+               bool is_used_again);
 
     // A block for a thread; `scratch` is the thread's own.
     PackedCurves& block(int64_t index, std::unique_ptr<PackedCurves>& scratch);

@@ -21,11 +21,21 @@ BADAC_INLINE double weigh_object(const Weighed& in, double* weight, double* scal
     constexpr double kLog2Pi = 1.83787706640934548356;
     const VecD zero = broadcast<VecD>(0.0), one = broadcast<VecD>(1.0);
     VecD chi = zero, product = one, exponent = zero, count = zero;
+    // Which lanes are points that were not met before.
+    auto fresh = greater(one, zero);
     for (int64_t j = 0; j < in.m; j += L) {
         const int here = int(in.m - j < L ? in.m - j : L);
         VecD v, s, mu, extra;
-        if (here == L) {
-            v = load<VecD>(in.values + j), s = load<VecD>(in.sigma + j), mu = load<VecD>(in.mean + j), extra = load<VecD>(in.psi + j);
+        int64_t at = j;
+        if (here < L && in.m >= L) {
+            // The last L points: some of them again.
+            at = in.m - L;
+            double lanes[L];
+            for (int lane = 0; lane < L; ++lane) lanes[lane] = lane < L - here ? 0.0 : 1.0;
+            fresh = greater(load<VecD>(lanes), zero);
+        }
+        if (in.m >= L) {
+            v = load<VecD>(in.values + at), s = load<VecD>(in.sigma + at), mu = load<VecD>(in.mean + at), extra = load<VecD>(in.psi + at);
         } else {
             double lanes[4][L];
             for (int lane = 0; lane < L; ++lane) {
@@ -37,18 +47,22 @@ BADAC_INLINE double weigh_object(const Weighed& in, double* weight, double* scal
         }
         const VecD variance = fma(s, s, extra);
         const VecD w = one / variance;
-        const auto seen = greater(w, zero);
+        const auto seen = greater(w, zero) & fresh;
         // A comparison with NaN is false: what is not below or above zero has no residual.
         VecD residual = v - mu;
         residual = select(greater(VecD(residual * residual), broadcast<VecD>(-1.0)), residual, zero);
         const VecD pull = w * residual;
-        chi = fma(pull, residual, chi);
+        chi = fma(select(fresh, pull, zero), residual, chi);
         product = take_exponent<double>(VecD(product * select(seen, variance, one)), exponent);
         count = count + select(seen, one, zero);
-        if (PADDED || here == L) {
-            store(weight + j, w), store(scaled + j, pull);
+        if (in.m >= L) {
+            store(weight + at, w), store(scaled + at, pull);
+            if (PADDED && here < L)
+                for (int64_t beyond = in.m; beyond < j + L; ++beyond) weight[beyond] = scaled[beyond] = 0.0;
+        } else if (PADDED) {
+            store(weight, w), store(scaled, pull);
         } else {
-            for (int lane = 0; lane < here; ++lane) weight[j + lane] = w[lane], scaled[j + lane] = pull[lane];
+            for (int lane = 0; lane < here; ++lane) weight[lane] = w[lane], scaled[lane] = pull[lane];
         }
     }
     const VecD total = fma(exponent, broadcast<VecD>(kLog2), log_mantissa(product)) + fma(count, broadcast<VecD>(kLog2Pi), chi);

@@ -197,6 +197,30 @@ def _leverage(n: int, m: int, r: int) -> Arguments:
     return {**_factor(n, m, r), "position": np.resize(position, (n, r))}
 
 
+def _weights(n: int, m: int) -> Arguments:
+    """Values far from zero beside their errors; gaps, and exact values."""
+    rng = np.random.default_rng(n)
+    values, sigma = 59_000.0 + rng.standard_normal((n, m)), rng.uniform(0.0, 2.0, (n, m))
+    gone = rng.random((n, m)) < 0.1
+    values[gone], sigma[gone] = np.nan, np.inf
+    sigma[rng.random((n, m)) < 0.05] = 0.0
+    sigma[gone] = np.inf
+    return {"values": values, "sigma": sigma, "spread": rng.uniform(0.1, 2.0, m)}
+
+
+def _places(n: int, r: int, k: int) -> Arguments:
+    rng = np.random.default_rng(n)
+    places = rng.standard_normal((n, r))
+    centres = rng.standard_normal((k, r))
+    centres[-1] = 1e6  # that no place is nearest to, if there are others
+    return {"places": places, "few": places[:: 1 + n // 100], "centres": centres, "steps": 3}
+
+
+def _draws_of_places(n: int, r: int, k: int) -> Arguments:
+    rng = np.random.default_rng(n)
+    return {"places": rng.standard_normal((n, r)), "first": n // 2, "drawn": rng.uniform(size=k - 1)}
+
+
 def _spread(n: int, m: int) -> Arguments:
     points = _factor(n, m, 1)
     values, variance = np.nan_to_num(points["values"]), points["sigma"] ** 2
@@ -607,6 +631,26 @@ TABLE: dict[str, Row] = {
     "row_products": Row(_rows_of_products, _FACTOR, (3000, 100, 140), (100_000, 100, 600), 1e-11, 1e-11),
     "population_variance": Row(
         _spread, [(1, 1), (3, 7), (50, 16), (200, 101)], (600, 100), (300_000, 100), 1e-10, 1e-12
+    ),
+    # Products of the weights are of single precision.
+    "weighted_moments": Row(
+        _weights, [(1, 1), (3, 7), (50, 16), (200, 101), (700, 260)], (3000, 100), (300_000, 100), 1e-6, 1e-9
+    ),
+    "k_means": Row(
+        _places,
+        [(1, 1, 1), (9, 1, 2), (60, 3, 5), (200, 9, 17), (700, 48, 40)],
+        (8000, 5, 40),
+        (300_000, 20, 300),
+        1e-10,
+        1e-10,
+    ),
+    "spread_out": Row(
+        _draws_of_places,
+        [(1, 1, 1), (9, 1, 2), (60, 3, 5), (203, 9, 17)],
+        (8000, 5, 40),
+        (300_000, 20, 300),
+        0.0,
+        0.0,
     ),
     "grouped_points": Row(
         _grouped,

@@ -191,6 +191,24 @@ def spread(**changed: Any) -> None:
     core.population_variance(**{**given, "n_threads": 1, "level": "", **changed})
 
 
+def moments(**changed: Any) -> None:
+    given: dict[str, Any] = {name: np.empty(3) for name in ("total", "mean", "noise")}
+    given |= {name: np.empty((3, 3)) for name in ("covariance", "together")}
+    given |= {"values": np.ones((2, 3)), "sigma": np.ones((2, 3)), "spread": np.ones(3)}
+    core.weighted_moments(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def k_means(**changed: Any) -> None:
+    given: dict[str, Any] = {"moved": np.empty((2, 3)), "count": np.empty(2), "scatter": np.empty((2, 6))}
+    given |= {"places": np.ones((5, 3)), "few": np.ones((4, 3)), "centres": np.ones((2, 3)), "steps": 2}
+    core.k_means(**{**given, "n_threads": 1, "level": "", **changed})
+
+
+def spread_out(**changed: Any) -> None:
+    given: dict[str, Any] = {"out": np.empty(3, np.int64), "places": np.ones((5, 3)), "first": 1}
+    core.spread_out(**{**given, "drawn": np.full(2, 0.5), "n_threads": 1, "level": "", **changed})
+
+
 def without(**changed: Any) -> None:
     given: dict[str, Any] = {
         "out_precision": np.empty((1, 1)),
@@ -396,6 +414,9 @@ CALLS: dict[str, Call] = {
     "latent_improved": improved,
     "weigh_points": points,
     "population_variance": spread,
+    "weighted_moments": moments,
+    "k_means": k_means,
+    "spread_out": spread_out,
     "row_products": row_products,
     **{
         n: lambda n=n, **c: factor(n, **c)
@@ -700,6 +721,52 @@ def test_products_of_what_does_not_fit(changed: dict[str, Any]) -> None:
 def test_spreads_of_what_does_not_fit(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         spread(**changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sigma": np.ones((3, 3))},
+        {"sigma": np.ones((2, 4))},
+        {"spread": np.ones(2)},
+        {"mean": np.empty(4)},
+        {"covariance": np.empty((3, 4))},
+        {"together": np.empty((2, 3))},
+    ],
+)
+def test_moments_of_what_does_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        moments(**changed)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"few": np.ones((4, 2))},
+        {"centres": np.ones((2, 4))},
+        {
+            "centres": np.ones((0, 3)),
+            "moved": np.empty((0, 3)),
+            "count": np.empty(0),
+            "scatter": np.empty((0, 6)),
+        },
+        {"count": np.empty(3)},
+        {"moved": np.empty((3, 2, 2))},
+        {"scatter": np.empty((2, 5))},
+        {"steps": -1},
+    ],
+)
+def test_groups_of_what_does_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        k_means(**changed)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"first": 5}, {"first": -1}, {"out": np.empty(2, np.int64)}, {"places": np.ones((0, 3))}]
+)
+def test_draws_of_places_that_do_not_fit(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        spread_out(**changed)
 
 
 @pytest.mark.parametrize(

@@ -44,4 +44,5 @@ def test_shares_have_the_same_sums() -> None:
     )
     together = losses.of_shares(0.7, (0.01, 0.1))
     np.testing.assert_array_equal(together, [losses.at(0.7, 0.01), losses.at(0.7, 0.1)])
+    np.testing.assert_allclose(losses.totals(0.7, (0.01, 0.1)), together.sum(axis=1), rtol=1e-12)
     assert losses.at(0.7, 0.1)[1] < losses.at(0.7, 0.01)[1]  # a contaminated object costs less

@@ -71,3 +71,12 @@ def test_a_number_of_factors_that_somebody_asked_for_is_kept(
     assert model.factors is not None and model.density is not None and model.plan is not None
     assert model.factors.shape[1] == model.density.rank == found
     assert model.plan.all_factors == (asked is not None)
+
+
+def test_what_an_em_may_bring_back_stays_before_it(rng: np.random.Generator) -> None:
+    some = members(rng)
+    # Precisions of 4e-4, a twentieth of what counts and less, and of 1.6e-3.
+    for size, left in ((2e-3, 1), (4e-3, 2)):
+        factor = factors(rng, 1.0, size)
+        assert without_weak_factors(factor, np.full(M, 0.01), some).rank == 1
+        assert without_weak_factors(factor, np.full(M, 0.01), some, before_em=True).rank == left

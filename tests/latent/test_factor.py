@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,22 @@ def test_the_last_step_asks_for_nothing_but_the_evidence(max_steps: int) -> None
     for name in ("mean", "factors", "psi"):
         np.testing.assert_array_equal(getattr(found, name), getattr(climb.best, name))
     assert expectation_maximisation(members, start, scales, max_steps=0) is start
+
+
+def test_an_em_ends_where_its_next_gain_is_foretold_to_be_nothing() -> None:
+    members = gaussian(300, seed=3, psi=0.1)[0]
+    scales, tolerance = TrainingScales.of(members), 0.01
+    start, asked = Spectrum.of(members[:30], scales, 2).factor(2), [0, 0]
+    found = []
+    for way, foretold in enumerate((True, False)):
+        climb = Climb.begin(start)
+        while not climb.arrived:
+            climb = climb.step(all_statistics(members, climb.factor), scales, tolerance)
+            climb = climb if foretold else replace(climb, gain=np.inf)
+            asked[way] += 1
+        found.append(log_evidence(members, climb.best) / members.n_objects)
+    assert asked[0] < asked[1]
+    assert found[0] > found[1] - tolerance
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])

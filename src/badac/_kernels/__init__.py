@@ -4,8 +4,8 @@ A `Backend` holds every kernel. `NUMPY` is the definition, slow and clear; `COMP
 or where the environment variable ``BADAC_KERNELS`` is ``reference``. ``badac._kernels.backend`` is the one in use: the core,
 else the definition. `using` puts another in its place for a while. The functions here call the kernel of the same name of
 that backend; what each computes is told where it is defined (`pairs`, `mixture`, `latent`, `factor`, `points`, `low_rank`,
-`pointwise`, `single`, `hypotheses`, `widths`, `draws`, `counts`, `spread`, `trees`, `rows`). All take `n_threads`, and no
-result depends on it.
+`pointwise`, `single`, `hypotheses`, `widths`, `draws`, `counts`, `spread`, `moments`, `groups`, `trees`,
+`rows`). All take `n_threads`, and no result depends on it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from typing import ParamSpec, TypeVar
 from badac._kernels import counts as _counts
 from badac._kernels import draws as _draws
 from badac._kernels import factor as _factor
+from badac._kernels import groups as _groups
 from badac._kernels import hypotheses as _hypotheses
 from badac._kernels import latent as _latent
 from badac._kernels import low_rank as _low_rank
 from badac._kernels import mixture as _mixture
+from badac._kernels import moments as _moments
 from badac._kernels import pairs as _pairs
 from badac._kernels import points as _points
 from badac._kernels import pointwise as _pointwise
@@ -54,6 +56,7 @@ __all__ = [
     "factor_sums",
     "grouped_points",
     "grow_trees",
+    "k_means",
     "latent_draws",
     "latent_improved",
     "latent_left_out",
@@ -80,10 +83,12 @@ __all__ = [
     "row_log_sums",
     "row_products",
     "shifted_evidence",
+    "spread_out",
     "stacked_losses",
     "using",
     "walk_trees",
     "weigh_points",
+    "weighted_moments",
     "widths_log_likelihood",
     "widths_posterior",
 ]
@@ -176,6 +181,9 @@ widths_posterior = _dispatched(_widths.widths_posterior)
 poisson_log_likelihood = _dispatched(_counts.poisson_log_likelihood)
 poisson_posterior = _dispatched(_counts.poisson_posterior)
 population_variance = _dispatched(_spread.population_variance)
+k_means = _dispatched(_groups.k_means)
+spread_out = _dispatched(_groups.spread_out)
+weighted_moments = _dispatched(_moments.weighted_moments)
 grow_trees = _dispatched(_trees.grow_trees)
 walk_trees = _dispatched(_trees.walk_trees)
 row_log_sums = _dispatched(_rows.row_log_sums)

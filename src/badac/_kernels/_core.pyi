@@ -204,6 +204,34 @@ def population_variance(
     n_threads: int,
     level: str,
 ) -> None: ...
+def k_means(
+    moved: FloatArray,
+    count: FloatArray,
+    scatter: FloatArray,
+    places: FloatArray,
+    few: FloatArray,
+    centres: FloatArray,
+    *,
+    steps: int,
+    n_threads: int,
+    level: str,
+) -> None: ...
+def spread_out(
+    out: IntArray, places: FloatArray, first: int, drawn: FloatArray, *, n_threads: int, level: str
+) -> None: ...
+def weighted_moments(
+    total: FloatArray,
+    mean: FloatArray,
+    noise: FloatArray,
+    covariance: FloatArray,
+    together: FloatArray,
+    values: FloatArray,
+    sigma: FloatArray,
+    spread: FloatArray,
+    *,
+    n_threads: int,
+    level: str,
+) -> None: ...
 def mixture_logsumexp(
     out: FloatArray,
     d: FloatArray,

@@ -20,10 +20,12 @@ from badac._kernels import (
     counts,
     draws,
     factor,
+    groups,
     hypotheses,
     latent,
     low_rank,
     mixture,
+    moments,
     pairs,
     points,
     pointwise,
@@ -37,9 +39,11 @@ from badac._kernels import (
 from badac._kernels.arguments import FloatArray, IntArray, Pairs
 from badac._kernels.counts import CountedPoints, LaplaceSteps, Quadrature
 from badac._kernels.factor import Likelihoods, PosteriorSums
+from badac._kernels.groups import Groups
 from badac._kernels.hypotheses import Features, Filtering, GridPoints, Layout, Sizes
 from badac._kernels.latent import Components, Gaussians, Near, Sums
 from badac._kernels.low_rank import Columns, LowRankPoints
+from badac._kernels.moments import WeightedMoments
 from badac._kernels.points import Curves, GroupedPoints
 from badac._kernels.pointwise import PointMixtures
 from badac._kernels.rows import Losses
@@ -356,6 +360,24 @@ class PopulationVariance(Protocol):
     ) -> FloatArray: ...
 
 
+class OfWeights(Protocol):
+    def __call__(
+        self, values: FloatArray, sigma: FloatArray, spread: FloatArray, *, n_threads: int = 1
+    ) -> WeightedMoments: ...
+
+
+class KMeans(Protocol):
+    def __call__(
+        self, places: FloatArray, few: FloatArray, centres: FloatArray, steps: int, *, n_threads: int = 1
+    ) -> Groups: ...
+
+
+class SpreadOut(Protocol):
+    def __call__(
+        self, places: FloatArray, first: int, drawn: FloatArray, *, n_threads: int = 1
+    ) -> IntArray: ...
+
+
 class GrowTrees(Protocol):
     def __call__(self, growth: Growth, *, n_threads: int = 1) -> Nodes: ...
 
@@ -432,6 +454,9 @@ class Backend:
     poisson_log_likelihood: PoissonLikelihood = counts.poisson_log_likelihood
     poisson_posterior: PoissonPosterior = counts.poisson_posterior
     population_variance: PopulationVariance = spread.population_variance
+    weighted_moments: OfWeights = moments.weighted_moments
+    k_means: KMeans = groups.k_means
+    spread_out: SpreadOut = groups.spread_out
     grow_trees: GrowTrees = trees.grow_trees
     walk_trees: WalkTrees = trees.walk_trees
     row_log_sums: RowLogSums = rows.row_log_sums

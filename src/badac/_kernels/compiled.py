@@ -13,6 +13,7 @@ import numpy as np
 from badac._kernels import _core
 from badac._kernels import compiled_counts as counts
 from badac._kernels import compiled_factor as factor
+from badac._kernels import compiled_groups as groups
 from badac._kernels import compiled_latent as latent
 from badac._kernels import compiled_low_rank as low_rank
 from badac._kernels import compiled_pairs as pairs
@@ -22,6 +23,7 @@ from badac._kernels import compiled_trees as trees
 from badac._kernels.arguments import FloatArray
 from badac._kernels.backends import Backend
 from badac._kernels.compiled_latent import how
+from badac._kernels.moments import WeightedMoments
 from badac._kernels.pointwise import PointMixtures
 
 
@@ -56,6 +58,16 @@ def population_variance(
     arrays = map(np.ascontiguousarray, (values, variance, least))
     _core.population_variance(out, *arrays, steps=steps, **how(n_threads, 12.0 * steps * values.size))
     return out
+
+
+def weighted_moments(
+    values: FloatArray, sigma: FloatArray, spread: FloatArray, *, n_threads: int = 1
+) -> WeightedMoments:
+    n, m = values.shape
+    found = WeightedMoments(np.empty(m), np.empty(m), np.empty(m), np.empty((m, m)), np.empty((m, m)))
+    arrays = map(np.ascontiguousarray, (values, sigma, spread))
+    _core.weighted_moments(*found, *arrays, **how(n_threads, n * m * (m + 16.0)))
+    return found
 
 
 COMPILED = Backend(
@@ -98,6 +110,9 @@ COMPILED = Backend(
     poisson_log_likelihood=counts.poisson_log_likelihood,
     poisson_posterior=counts.poisson_posterior,
     population_variance=population_variance,
+    weighted_moments=weighted_moments,
+    k_means=groups.k_means,
+    spread_out=groups.spread_out,
     grow_trees=trees.grow_trees,
     walk_trees=trees.walk_trees,
     row_log_sums=rows.row_log_sums,

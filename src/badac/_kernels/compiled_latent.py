@@ -34,7 +34,7 @@ from badac._kernels.spare_threads import at_least_spare
 from badac._kernels.stretches import Stretches
 from badac._kernels.widths import WidePoints
 
-_ABI = 20  # of `_core`, counted up when a signature there changes
+_ABI = 21  # of `_core`, counted up when a signature there changes
 
 if _core.abi != _ABI:
     raise RuntimeError(

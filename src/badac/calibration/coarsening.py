@@ -267,7 +267,7 @@ def _least_loss(losses: TemperedLosses) -> tuple[float, float]:
     shares = [_one_more(n), *(share for share in _SHARES if share > 2.0 * _one_more(n))]
 
     def total(log_exponent: float, share: float) -> float:
-        return float(losses.at(float(np.exp(log_exponent)), share).sum())
+        return float(losses.totals(float(np.exp(log_exponent)), (share,))[0])
 
     of_share = np.full((len(shares), len(grid)), np.inf)
 
@@ -275,7 +275,7 @@ def _least_loss(losses: TemperedLosses) -> tuple[float, float]:
         for place in places:
             if np.isfinite(of_share[0, place]):
                 continue
-            of_share[:, place] = losses.of_shares(float(np.exp(grid[place])), shares).sum(axis=1)
+            of_share[:, place] = losses.totals(float(np.exp(grid[place])), shares)
 
     # Every third, then all between the neighbours of the best of each share.
     ask(range(0, len(grid), 3))

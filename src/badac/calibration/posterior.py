@@ -153,10 +153,11 @@ def learn_calibration(
     if len(rows) > MOST_OBJECTS:
         rows = np.sort(rng.choice(rows, MOST_OBJECTS, replace=False))
     evidence = training_log_evidence(models, objects, label, rows=rows, n_threads=n_threads)
-    level = _noise(objects[rows], scale)
+    asked = training.take(rows)
+    level = _noise(asked.objects, scale)
     coarsening = learn_coarsening(evidence, label[rows], log_prior, level)
     missingness = Missingness.ignored()
-    if may_tell.gaps and not objects.own_points:
+    if may_tell.gaps and not objects.own_points and not objects.complete:
         tempered = coarsening.apply(evidence, level)
         missingness = learn_missingness(objects.observed, label, rows, tempered, log_prior)
     ensemble = None
@@ -169,13 +170,13 @@ def learn_calibration(
         if of_counts.can_be_stacked(own):
             ensemble = of_counts.learn_of_counts(own, evidence, rows, coarsening)
             return PosteriorCalibration(coarsening, missingness, ensemble)
-        calibrated = coarsening.apply(evidence, level) + missingness.log_factor(objects.observed[rows])
+        calibrated = coarsening.apply(evidence, level) + missingness.log_factor(asked.objects.observed)
         told = np.zeros(len(label), dtype=np.bool_)
         told[rows] = True
         some = objects_to_learn_from(own, _more(rows, len(own), own.rng))
         columns, invited = None, False
         if can_be_stacked(own):
-            gate = Gate.of(own.take(rows), calibrated + log_prior, least_gain(len(rows)))
+            gate = Gate.of(asked.with_generator(own.rng), calibrated + log_prior, least_gain(len(rows)))
             columns = None if gate is None else gate.telling_columns()
             # Nobody asks whether trees tell more where a stack is learned whatever they tell.
             if gate is not None and not is_wanted(coarsening, len(some)):

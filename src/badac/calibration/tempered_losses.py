@@ -61,16 +61,34 @@ class TemperedLosses:
     def of_shares(self, exponent: float | FloatArray, shares: Sequence[float]) -> FloatArray:
         """Return (s, n): the losses for each of some shares, which have their sums over the classes in common."""
         asked = self._asked(exponent)
-        label, total = self.label[asked.rows], asked.match @ self._prior
-        prior_sum = self._prior.sum() / self._prior
         out = np.empty((len(shares), len(self)))
+        for place, share, own in zip(out, shares, self._of_asked(asked, shares), strict=True):
+            place[:] = self._far_away(share)[self.label]
+            place[asked.rows] = own
+        return out
+
+    def totals(self, exponent: float, shares: Sequence[float]) -> FloatArray:
+        """Return (s,): sums of the losses over the objects; those that no other class comes near to are only counted."""
+        asked = self._asked(exponent)
+        alike = self._counts - np.bincount(self.label[asked.rows], minlength=len(self._counts))
+        far = np.array([alike @ self._far_away(share) for share in shares])
+        return np.asarray(far + self._of_asked(asked, shares).sum(axis=1))
+
+    def _of_asked(self, asked: _Asked, shares: Sequence[float]) -> FloatArray:
+        """Return (s, a): the losses of the objects that another class comes near to."""
+        label = self.label[asked.rows]
+        total, prior_sum = asked.match @ self._prior / self._prior[label], self._prior_sum[label]
+        out = np.empty((len(shares), len(label)))
         for place, share in zip(out, shares, strict=True):
             good = 1.0 - share
-            place[:] = np.log((good + share * prior_sum) / (good + share))[self.label]
             # One logarithm an object in place of one a class.
-            whole = good * total / self._prior[label] + share * prior_sum[label]
-            place[asked.rows] = np.log(whole / (good * asked.own + share))
+            np.log((good * total + share * prior_sum) / (good * asked.own + share), out=place)
         return out
+
+    def _far_away(self, share: float) -> FloatArray:
+        """Return (k,): the loss of an object of each class that no other class comes near to."""
+        good = 1.0 - share
+        return np.asarray(np.log((good + share * self._prior_sum) / (good + share)))
 
     def slopes(self, exponent: FloatArray, contaminated: float) -> FloatArray:
         """Return (n,): derivatives of the losses by the exponent of each object (n,)."""
@@ -107,6 +125,16 @@ class TemperedLosses:
     def _far(self) -> FloatArray:
         """(k,): relative log evidence below which no other class counts beside each."""
         return np.asarray(_NOTHING + self.log_prior - self.log_prior.max())
+
+    @cached_property
+    def _counts(self) -> FloatArray:
+        """(k,): number of objects of each class."""
+        return np.bincount(self.label, minlength=len(self.log_prior)).astype(np.float64)
+
+    @cached_property
+    def _prior_sum(self) -> FloatArray:
+        """(k,): sum of the priors in units of each."""
+        return np.asarray(self._prior.sum() / self._prior)
 
     @cached_property
     def _prior(self) -> FloatArray:

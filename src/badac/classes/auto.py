@@ -58,7 +58,7 @@ _FOR_A_TEMPLATE = 1000
 # Members that are asked first, and by how many standard errors they settle it: four of fifty members, and as surely (one in
 # thirty thousand, by Student's t) seven of twelve. Others that a template is learned from for them.
 _FIRST = ((12, 7.0), (50, 4.0))
-_FOR_A_FIRST_TEMPLATE = 500
+_FOR_A_FIRST_TEMPLATE = 300
 # Counts are compared with every curve without a compiled kernel: fewer of them are asked first. One curve per member is off by
 # so much in counts of many points that these settle it.
 _FIRST_OF_COUNTS = ((8, 4.0),)

@@ -17,7 +17,7 @@ from badac.data.validation import FloatArray, largest, smallest
 
 # Points whose typical values differ by more than this are different quantities: squares of both do not add up in a double.
 _OF_ONE_KIND = 1e8
-_OBJECTS_ASKED = 600
+_OBJECTS_ASKED = 200
 _REACH = 1e30
 
 

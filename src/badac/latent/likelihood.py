@@ -21,8 +21,8 @@ from typing import Protocol
 
 import numpy as np
 
-from badac._kernels import factor_project, latent_posterior, weigh_points
-from badac._kernels.latent import pack, unpack
+from badac._kernels import factor_project, latent_log_evidence, latent_posterior, weigh_points
+from badac._kernels.latent import Components, pack, unpack
 from badac.data.measurements import Measurements
 from badac.registry import registered
 from badac.threads import over_blocks
@@ -83,8 +83,14 @@ class LatentLikelihood:
     @property
     def posterior(self) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of each object's latent position under ``z ~ N(0, I)``."""
-        covariance, mean, _ = self._under_gaussian()
+        covariance, mean = self.packed_posterior
         return mean, unpack(covariance)
+
+    @property
+    def packed_posterior(self) -> tuple[FloatArray, FloatArray]:
+        """Covariance, packed (n, p), and mean (n, r) of each object's latent position under ``z ~ N(0, I)``."""
+        covariance, mean, _ = self._under_gaussian()
+        return covariance, mean
 
     @property
     def position(self) -> FloatArray:
@@ -93,8 +99,9 @@ class LatentLikelihood:
 
     def gaussian_log_evidence(self, *, n_threads: int = 1) -> FloatArray:
         """Return (n,): log P(d) under ``z ~ N(0, I)``."""
-        _, mean, log_det = self._under_gaussian(n_threads)
-        return np.asarray(-0.5 * (self.offset - np.einsum("ia,ia->i", self.shift, mean) + log_det))
+        standard = Components(pack(np.eye(self.rank))[None], np.zeros((1, self.rank)), np.zeros(1))
+        pulled = latent_log_evidence(self.precision, self.shift, standard, n_threads=n_threads)
+        return np.asarray(pulled - 0.5 * self.offset)
 
     def log_evidence_under(self, precision: FloatArray) -> FloatArray:
         """Return (n,): log P(d) under ``z ~ N(0, precision^-1)``, with `precision` (r, r), or (n, r, r) of each object."""

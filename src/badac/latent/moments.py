@@ -16,6 +16,7 @@ from operator import add
 import numpy as np
 
 from badac._kernels import population_variance as spread_of
+from badac._kernels import weighted_moments
 from badac._kernels.eigen import eigh
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray
@@ -31,6 +32,7 @@ _FULL = 128
 _STEPS, _STEPS_FROM_NEAR = 6, 2  # of the block iteration
 _SPARE = 10  # directions more than are asked for
 _ROUNDS = 3  # of psi and eigenvectors in turn
+_LAST_STEPS = 3  # of the block iteration for few factors of 100 points, begun near: in a third of the time of all eigenvectors
 _ROUGH, _ROUGH_FROM = (
     20,
     64,
@@ -111,6 +113,49 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
     complete = members.complete
     guess = population_variance(*_plain(some, complete), some.observed, scales)
 
+    few = (m > _FULL and n < _FEW_MEMBERS * m) or (m > _MANY_POINTS and n * m <= _MOST_KEPT)
+    kept = _kept_residuals(members, guess) if few else None
+    if kept is None:
+        total, mean, noise, covariance, together = weighted_moments(members.values, members.sigma, guess)
+        pairs, squares = together.diagonal().copy(), covariance.diagonal().copy()
+    else:
+        total, mean, noise = kept.total, kept.mean, kept.noise
+        pairs = np.einsum("ij,ij->j", kept.weight, kept.weight)
+        squares = np.einsum("ij,ij->j", kept.residual, kept.residual)
+    mean = np.where(total > 0, mean, scales.centre)
+    squared = np.maximum(pairs, 1e-300)
+    count = total**2 / squared
+    noise = noise / squared
+    # The mean was estimated from the same members.
+    grown = np.sqrt(count / np.maximum(count - 1.0, 0.5))
+    # One pair of members is the least that says something of two points together.
+    own = np.maximum(squares / np.maximum(pairs, 0.5) * grown**2 - noise, 0.0)
+    if kept is not None:
+        # As above for a point and a typical other one.
+        sizes = np.maximum(kept.sizes, 0.5 / max(float(np.median(kept.sizes)), 1e-150))
+        return Moments(mean, own, kept.residual * (grown / sizes), None, noise, count)
+    covariance /= np.maximum(together, 0.5)
+    covariance *= grown
+    covariance *= grown[:, None]
+    return Moments(mean, own, None, covariance, noise, count)
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """Weights (n, m) of few members and their weighed residuals (n, m), sums as in `WeightedMoments`, and `pair_sizes` (m,)."""
+
+    weight: FloatArray
+    residual: FloatArray
+    total: FloatArray
+    mean: FloatArray
+    noise: FloatArray
+    sizes: FloatArray
+
+
+def _kept_residuals(members: Measurements, guess: FloatArray) -> _Kept | None:
+    """Return what `weighted_moments` makes products of, block by block; None where products of sizes do not stand for these."""
+    complete = members.complete
+
     def weigh(block: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
         values, variance = _plain(members[block], complete)
         weight = guess / (guess + variance)
@@ -120,49 +165,14 @@ def moments(members: Measurements, scales: TrainingScales) -> Moments:
         return weight, values, np.stack([*sums, np.einsum("ij,ij->j", weight**2, variance)])
 
     parts = list(in_order(weigh, blocks(members)))
-    total, sums, noise = reduce(add, [part[2] for part in parts], np.zeros((3, m)))
-    mean = np.where(total > 0, sums / np.maximum(total, 1e-300), scales.centre)
-    few = (m > _FULL and n < _FEW_MEMBERS * m) or (m > _MANY_POINTS and n * m <= _MOST_KEPT)
-
-    def residual_of(part: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
-        residual = part[1] - mean
-        residual *= part[0]
-        return residual
-
-    sizes = None
-    if few:
-        weight = np.concatenate([part[0] for part in parts])
-        sizes = pair_sizes(weight)
-    if sizes is not None:
-        residual = np.concatenate([residual_of(part) for part in parts])
-        pairs = np.einsum("ij,ij->j", weight, weight)
-        squares = np.einsum("ij,ij->j", residual, residual)
-    else:
-        covariance, together = np.zeros((2, m, m))
-
-        def products_of(part: tuple[FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-            residual = residual_of(part)
-            return residual.T @ residual, part[0].T @ part[0]
-
-        for own, alone in in_order(products_of, parts):
-            covariance += own
-            together += alone
-        pairs, squares = together.diagonal().copy(), covariance.diagonal().copy()
-    squared = np.maximum(pairs, 1e-300)
-    count = total**2 / squared
-    noise = noise / squared
-    # The mean was estimated from the same members.
-    grown = np.sqrt(count / np.maximum(count - 1.0, 0.5))
-    # One pair of members is the least that says something of two points together.
-    own = np.maximum(squares / np.maximum(pairs, 0.5) * grown**2 - noise, 0.0)
-    if sizes is not None:
-        # As above for a point and a typical other one.
-        sizes = np.maximum(sizes, 0.5 / max(float(np.median(sizes)), 1e-150))
-        return Moments(mean, own, residual * (grown / sizes), None, noise, count)
-    covariance /= np.maximum(together, 0.5)
-    covariance *= grown
-    covariance *= grown[:, None]
-    return Moments(mean, own, None, covariance, noise, count)
+    weight = np.concatenate([part[0] for part in parts])
+    sizes = pair_sizes(weight)
+    if sizes is None:
+        return None
+    total, sums, noise = reduce(add, [part[2] for part in parts])
+    mean = sums / np.maximum(total, 1e-300)
+    residual = np.concatenate([(values - mean) * own for own, values, _ in parts])
+    return _Kept(weight, residual, total, mean, noise, sizes)
 
 
 def _plain(members: Measurements, complete: bool) -> tuple[FloatArray, FloatArray]:
@@ -281,14 +291,16 @@ def leading_eigenvectors(
 
 
 def strongest_eigenvectors(
-    matrix: FloatArray, near: FloatArray | None = None
+    matrix: FloatArray, near: FloatArray | None = None, steps: int = 1
 ) -> tuple[FloatArray, FloatArray]:
     """Return some of the largest eigenvalues of a symmetric matrix, largest first, and their eigenvectors (m, 20).
 
     By block iteration of the matrix plus one, in a third of the time of all of 100: no eigenvalue is to be below -1, as none of
-    a covariance in units of its noise is. One that is f times as far above -1 as the twentieth is known to f to the power -12.
+    a covariance in units of its noise is. One that is f times as far above -1 as the twentieth is known to f to the power -12;
+    from directions of a matrix nearly the same (`near`) one step is enough.
     """
-    m, steps = len(matrix), 3 if near is None else 1
+    m = len(matrix)
+    steps = 3 if near is None else steps
     block = np.random.default_rng(0).standard_normal((m, _ROUGH)) if near is None else near
     with one_thread_in_blas():
         for _ in range(steps):
@@ -319,8 +331,13 @@ class Spectrum:
     scales: TrainingScales
 
     @classmethod
-    def of(cls, members: Measurements, scales: TrainingScales, max_rank: int) -> Spectrum:
-        """Return the factor models of up to `max_rank` factors, 1 at least; of none alone, if that is 0."""
+    def of(
+        cls, members: Measurements, scales: TrainingScales, max_rank: int, *, to_begin_with: bool = False
+    ) -> Spectrum:
+        """Return the factor models of up to `max_rank` factors, 1 at least; of none alone, if that is 0.
+
+        Where an EM begins there (`to_begin_with`), the weakest of few factors need not be known to the last digit.
+        """
         found = moments(members, scales)
         variance = found.variance
         if max_rank == 0:
@@ -335,11 +352,12 @@ class Spectrum:
             # What is common to the points is in the off-diagonal elements: psi leaves the diagonal before the
             # eigenvectors are taken (principal factors).
             common = found.common(psi, unit)
-            rough = step < _ROUNDS - 1 and _ROUGH_FROM <= m <= _FULL
+            last = step == _ROUNDS - 1
+            rough = _ROUGH_FROM <= m <= _FULL and (not last or (to_begin_with and top <= _ROUGH - _SPARE))
             if rough:
                 # Of all but the last round only what the strong factors leave is asked.
                 assert isinstance(common, np.ndarray)
-                values, near = strongest_eigenvectors(common, near)
+                values, near = strongest_eigenvectors(common, near, _LAST_STEPS if last else 1)
                 rough = int((values > least).sum()) <= _ROUGH - _SPARE
                 values, vectors = values[:top], near[:, :top]
             if not rough:

@@ -91,8 +91,12 @@ class Start:
         n = members.n_objects
         if n > MEMBERS_TO_START_FROM:
             members = members[np.sort(rng.choice(n, MEMBERS_TO_START_FROM, replace=False))]
-        spectrum = Spectrum.of(members, scales, plan.rank)
-        return cls(members, scales, plan, spectrum, spectrum.factor(plan.rank))
+        spectrum = Spectrum.of(members, scales, plan.rank, to_begin_with=True)
+        factor = spectrum.factor(plan.rank)
+        if plan.rank > 0 and not plan.all_factors:
+            # Each costs every step of the EM over all members, and none of these would be left after it.
+            factor = without_weak_factors(factor, spectrum.moments.noise, members, before_em=True)
+        return cls(members, scales, plan, spectrum, factor)
 
     def finish(
         self, factor: Factor, n: int, rng: np.random.Generator, *, like: LatentDensity | None = None

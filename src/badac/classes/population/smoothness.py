@@ -12,6 +12,8 @@ at all is among the choices: features without an order keep their own values.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.linalg.lapack import dpbsv
 
@@ -54,17 +56,20 @@ def smoothed(factor: Factor, noise: FloatArray, count: float, penalty: float) ->
 
 def whittaker(column: FloatArray, penalty: float) -> FloatArray:
     """Minimise ``|s - column|^2 + penalty |second differences of s|^2`` (m,)."""
-    m = column.size
-    penalty = min(penalty, 1e8)
-    # Bands of the second-difference penalty D'D, upper form.
+    bands = min(penalty, 1e8) * _second_differences(column.size)
+    bands[2] += 1.0
+    # LAPACK itself: what SciPy checks of bands and column takes four times as long as to solve them.
+    return np.asarray(dpbsv(bands, column)[1])
+
+
+@lru_cache(maxsize=8)
+def _second_differences(m: int) -> FloatArray:
+    """Return the bands (3, m), upper form, of the second-difference penalty D'D."""
     main = np.full(m, 6.0)
     main[[0, -1]], main[[1, -2]] = 1.0, 5.0
     first = np.full(m, -4.0)
     first[[1, -1]] = -2.0
-    bands = penalty * np.stack([np.ones(m), first, main])
-    bands[2] += 1.0
-    # LAPACK itself: what SciPy checks of bands and column takes four times as long as to solve them.
-    return np.asarray(dpbsv(bands, column)[1])
+    return np.stack([np.ones(m), first, main])
 
 
 def choose_penalty(factor: Factor, noise: FloatArray, count: float, held_out: Measurements) -> float:
