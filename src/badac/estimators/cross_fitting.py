@@ -9,7 +9,7 @@ in two folds. Noise, scales and priors stay: one object among hundreds does not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +22,13 @@ from badac.anomalies.drawn import draw_anomalies
 from badac.anomalies.model import AnomalyModel, OfPart, QuicklyRefittable
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import BoolArray, FloatArray, IntArray, LeftOut
-from badac.classes.model import ClassModel, Refittable, learned_again
+from badac.classes.model import ClassModel, Refittable, RefittableWithoutParts, learned_again
 from badac.data.measurements import Measurements
 from badac.estimators.fitting import Recipe, fit_classes
 from badac.judge import FittedModel, Judgement
 from badac.noise import Noise
 from badac.nuisance.model import innermost
-from badac.threads import in_order
+from badac.threads import each_apart, in_order
 from badac.training import TrainingScales, TrainingSet
 
 if TYPE_CHECKING:
@@ -83,10 +83,15 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
         """Rows of some of the objects (n,), in the order of the training objects."""
         return np.flatnonzero(some)[np.argsort(use[some])]
 
-    def learned_without(held: BoolArray, rng: np.random.Generator) -> FittedModel:
-        """Classes and anomaly model, learned without the objects (n,) that are held out."""
+    left_out = list(folds(training.label, _FOLDS if cheap else _FOLDS_LEARNED_ANEW, rng))
+    together = {} if recipe.nuisance else _learned_without_each(inner, training, left_out)
+
+    def learned_without(number: int, rng: np.random.Generator) -> FittedModel:
+        """Classes and anomaly model, learned without the objects of a fold."""
+        held = left_out[number]
         rest = training.take(~held).with_generator(rng)
-        fitted = fit_classes([Again(one) for one in inner], rest, recipe.nuisance)
+        known_already = {label: (models[number], ()) for label, models in together.items()}
+        fitted = fit_classes([Again(one) for one in inner], rest, recipe.nuisance, known_already)
         learned = replace(
             model,
             class_models=tuple(one.model for one in fitted),
@@ -105,8 +110,8 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
             anomaly = anomaly.as_of_all(len(rest) / n)
         return replace(learned, anomaly_model=anomaly)
 
-    def score_fold(held: BoolArray, rng: np.random.Generator, drawing: np.random.Generator) -> FloatArray:
-        learned, rows = learned_without(held, rng), as_given(held)
+    def score_fold(number: int, rng: np.random.Generator, drawing: np.random.Generator) -> FloatArray:
+        learned, rows = learned_without(number, rng), as_given(left_out[number])
         left = training.objects[rows]
         anomalies = _drawn(learned, left, drawing)
         judged = Judgement(learned, left)
@@ -117,16 +122,34 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
         return Judgement(learned, anomalies).raw_strangeness
 
     # Side by side, each with generators of its own. Models that are learned anew may take as much memory as a fit: one by one.
-    left_out = list(folds(training.label, _FOLDS if cheap else _FOLDS_LEARNED_ANEW, rng))
+    numbers = range(len(left_out))
     if cheap:
-        own = zip(left_out, rng.spawn(len(left_out)), drawing.spawn(len(left_out)), strict=True)
+        own = zip(numbers, rng.spawn(len(left_out)), drawing.spawn(len(left_out)), strict=True)
         drawn = list(in_order(lambda fold: score_fold(*fold), own, recipe.n_threads))
     else:
-        drawn = [score_fold(held, rng, drawing) for held in left_out]
+        drawn = [score_fold(number, rng, drawing) for number in numbers]
     one_scale = getattr(recipe.anomaly, "noise_cancels", False)
     rows = as_given(asked)
     about = use[rows], score[rows], level[rows], predicted[rows]
     return LeftOut(*about, len(model.classes), one_scale, np.concatenate([np.empty(0), *drawn]))
+
+
+def _learned_without_each(
+    models: Sequence[ClassModel], training: TrainingSet, left_out: Sequence[BoolArray]
+) -> dict[Any, list[ClassModel]]:
+    """The classes, by their labels, that can be learned without each fold all at once."""
+    fold = np.argmax(left_out, axis=0) if left_out else np.empty(0, dtype=np.int64)
+
+    def of_class(number: int, rng: np.random.Generator) -> list[ClassModel] | None:
+        model, own = models[number], training.label == number
+        if not isinstance(model, RefittableWithoutParts) or not np.any(left_out, axis=0)[own].all():
+            return None
+        about = training.members(number), fold[own], training.noise_of(number)
+        return model.refit_without_each(*about, rng, training.scales)
+
+    found = each_apart(of_class, training.n_classes, training.rng)
+    labels = training.classes.tolist()
+    return {label: each for label, each in zip(labels, found, strict=True) if each is not None}
 
 
 def _drawn(model: FittedModel, objects: Measurements, rng: np.random.Generator) -> Measurements | None:

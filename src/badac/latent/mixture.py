@@ -168,6 +168,11 @@ class Mixture:
         """Add a broad component as heavy as one member more than `count`."""
         return self.with_broad(1.0 / (count + 2.0), BROAD_WIDTH)
 
+    def without_broad(self) -> Mixture:
+        """Return the components but for the last one, which `with_broad` added."""
+        weights = self.weights[:-1]
+        return Mixture(weights / weights.sum(), self.means[:-1], self.covariances[:-1])
+
     def with_gaussian_dimensions(self, count: int) -> Mixture:
         """Add `count` latent dimensions, each ``N(0, 1)`` and independent of the others."""
         k, r = self.means.shape

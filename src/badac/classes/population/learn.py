@@ -17,7 +17,7 @@ from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.moments import Spectrum
-from badac.training import TrainingScales
+from badac.training import FloatArray, TrainingScales
 
 MEMBERS_TO_START_FROM = 20_000  # for moments and density; what one machine holds of each class of a survey
 STEPS = 5  # of the EM over all members, which starts from the moments, next to the end
@@ -94,10 +94,13 @@ class Start:
         spectrum = Spectrum.of(members, scales, plan.rank)
         return cls(members, scales, plan, spectrum, spectrum.factor(plan.rank))
 
-    def finish(
-        self, factor: Factor, n: int, rng: np.random.Generator, *, like: LatentDensity | None = None
-    ) -> Learned:
-        """Return the factor model that the EM found for all `n` members, smooth and honest, and their latent density."""
+    @property
+    def noise(self) -> FloatArray:
+        """(m,): typical noise variance of the members."""
+        return self.spectrum.moments.noise
+
+    def finished(self, factor: Factor, n: int) -> Factor:
+        """Return the factor model that the EM found for all `n` members, smooth and honest."""
         found, plan = self.spectrum.moments, self.plan
         factor = smoothed(factor, found.noise, n, plan.penalty)
         # The mean is known to its own error only: in a small class that is part of the spread. Where nobody observed the
@@ -107,6 +110,13 @@ class Start:
         factor = factor.widened(error + plan.floor)
         if plan.rank > 0 and not plan.all_factors:
             factor = without_weak_factors(factor, found.noise, self.members)
+        return factor
+
+    def finish(
+        self, factor: Factor, n: int, rng: np.random.Generator, *, like: LatentDensity | None = None
+    ) -> Learned:
+        """Return the factor model that the EM found for all `n` members, smooth and honest, and their latent density."""
+        plan, factor = self.plan, self.finished(factor, n)
         density = plan.shape.for_members(len(self.members), plan.chosen_with).learn(
             factor.project(self.members), rng, like=like, count=n
         )
