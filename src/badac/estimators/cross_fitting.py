@@ -75,9 +75,8 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     drawing = rng.spawn(1)[0]
     learned_before = as_learned(model.anomaly_model)
     of_all = learned_before if isinstance(learned_before, QuicklyRefittable) and cheap else None
-    doubtful = np.ones(n, dtype=np.bool_)
-    if of_all is not None:
-        doubtful = of_all.doubtful(replace(known, training=training.objects, label=training.label))
+    together_known = replace(known, training=training.objects, label=training.label)
+    asked_of_all = None if of_all is None else of_all.asked_of_all(together_known)
 
     def as_given(some: BoolArray) -> IntArray:
         """Rows of some of the objects (n,), in the order of the training objects."""
@@ -89,25 +88,31 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     def learned_without(number: int, rng: np.random.Generator) -> FittedModel:
         """Classes and anomaly model, learned without the objects of a fold."""
         held = left_out[number]
-        rest = training.take(~held).with_generator(rng)
-        known_already = {label: (models[number], ()) for label, models in together.items()}
-        fitted = fit_classes([Again(one) for one in inner], rest, recipe.nuisance, known_already)
+        models = tuple(found[number] for found in together.values())
+        if len(models) < len(inner) or of_all is None:
+            rest = training.take(~held).with_generator(rng)
+        if len(models) < len(inner):
+            known_already = {label: (found[number], ()) for label, found in together.items()}
+            fitted = fit_classes([Again(one) for one in inner], rest, recipe.nuisance, known_already)
+            models = tuple(one.model for one in fitted)
         learned = replace(
             model,
-            class_models=tuple(one.model for one in fitted),
+            class_models=models,
             calibration=PosteriorCalibration.unchanged(),
             anomaly_model=None,
         )
         if recipe.anomaly is None:
             return learned
-        around = replace(known, training=rest.objects, label=rest.label, models=learned.class_models)
         anomaly: AnomalyModel
         if of_all is None:
+            around = replace(known, training=rest.objects, label=rest.label, models=models)
             anomaly = recipe.anomaly.fit(around, rng)
         else:
-            anomaly = of_all.refit_without_some(around, doubtful[~held], rng)
+            without = np.where(held, -1, training.label)
+            around = replace(together_known, label=without, models=models)
+            anomaly = of_all.refit_without_some(around, asked_of_all, rng)
         if isinstance(anomaly, OfPart):
-            anomaly = anomaly.as_of_all(len(rest) / n)
+            anomaly = anomaly.as_of_all(1.0 - held.mean())
         return replace(learned, anomaly_model=anomaly)
 
     def score_fold(number: int, rng: np.random.Generator, drawing: np.random.Generator) -> FloatArray:

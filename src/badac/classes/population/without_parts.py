@@ -26,13 +26,10 @@ from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor, FactorSums, all_statistics, expectation_maximisation, maximise
 from badac.latent.likelihood import LatentLikelihood
-from badac.latent.mixture import Mixture, deconvolve
+from badac.latent.mixture import Mixture, Sums, improved, shares_of
 from badac.training import TrainingScales
 
-# Of the density's EM. After one step new members lose 0.01 nats beside a density that begins anew, after three 0.006 (printed 4,
-# 12,000 curves, seeds 900 to 903).
-_DENSITY_STEPS = 2
-FEWEST = 300
+FEWEST = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +47,8 @@ class Half:
         That of all members: what few have no numbers for is taken from it, as in `learn`.
     sums : list of FactorSums
         Of each part's members under `climbed`.
+    shares : list of Sums or None
+        Likewise, what a step of the density asks of them; None where it is no mixture of several components.
     """
 
     start: Start
@@ -57,6 +56,7 @@ class Half:
     learned: Learned
     like: LatentDensity | None
     sums: list[FactorSums]
+    shares: list[Sums] | None
 
     @classmethod
     def of(
@@ -72,24 +72,28 @@ class Half:
         start = Start.of(rest, scales, plan, rng)
         climbed = expectation_maximisation(rest, start.factor, scales, max_steps=STEPS)
         learned = start.finish(climbed, len(rest), rng, like=like)
-        return cls(start, climbed, learned, like, [all_statistics(part, climbed) for part in parts])
+        sums, known, shares = [all_statistics(part, climbed) for part in parts], learned.density, None
+        if isinstance(known, Mixture) and len(known) > 2:  # one component, and the broad one
+            mixture = known.without_broad()
+            shares = [shares_of(learned.factor.project(part), mixture) for part in parts]
+        return cls(start, climbed, learned, like, sums, shares)
 
     def without(self, number: int, parts: list[Measurements], rng: np.random.Generator) -> Learned:
         """Return the population without a part that this half has not seen either."""
         others = [each for each in range(len(parts)) if each != number]
-        n = sum(len(parts[each]) for each in others)
+        n, before = sum(len(parts[each]) for each in others), self.learned
         climbed = maximise(reduce(add, [self.sums[each] for each in others]), self.climbed, self.start.scales)
         factor = self.start.finished(climbed, n)
-        latent = joined([factor.project(parts[each]) for each in others])
-        return replace(self.learned, factor=factor, density=self._density(latent, factor, rng))
-
-    def _density(self, latent: LatentLikelihood, factor: Factor, rng: np.random.Generator) -> LatentDensity:
-        """The density of members (n,) in the coordinates of their factor model."""
-        known, n = self.learned.density, len(latent)
-        if not isinstance(known, Mixture) or len(known) < 3:  # one component, and the broad one
-            return self.learned.plan.shape.learn(latent, rng, like=self.like)
-        moved = in_coordinates_of(factor, known.without_broad(), self.learned.factor, self.start.noise)
-        return deconvolve(latent, moved, max_steps=_DENSITY_STEPS).with_one_more(n)
+        density: LatentDensity
+        if self.shares is None:
+            latent = joined([factor.project(parts[each]) for each in others])
+            density = before.plan.shape.learn(latent, rng, like=self.like)
+        else:
+            assert isinstance(before.density, Mixture)
+            mixture = improved(before.density.without_broad(), [self.shares[each] for each in others])
+            moved = in_coordinates_of(factor, mixture, before.factor, self.start.noise)
+            density = moved.with_one_more(n)
+        return replace(before, factor=factor, density=density)
 
 
 def joined(latents: list[LatentLikelihood]) -> LatentLikelihood:
