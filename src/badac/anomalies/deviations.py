@@ -187,13 +187,16 @@ class Deviations:
         # How well each of the doubtful is explained by its class: what is dear under other than Gaussian noise is asked once.
         evidence = np.full(len(known.label), np.nan)
 
-        def strange(index: int) -> IntArray:
+        def asked_about(index: int) -> IntArray:
             members = members_under_class(known, index, summaries[index], doubtful)
             evidence[members[0]] = members[1].log_evidence
-            rows = suspects(known, index, summaries[index], doubtful, members)
-            return strange_ones(rows, self.log_bayes_factor(known.training[rows])) if rows.size else rows
+            return suspects(known, index, summaries[index], doubtful, members)
 
-        rare = list(in_order(strange, range(len(summaries))))
+        each = list(in_order(asked_about, range(len(summaries))))
+        # Of all classes at once: of each they are few.
+        factor = self.log_bayes_factor(known.training[np.concatenate(each)])
+        ends = np.cumsum([rows.size for rows in each])[:-1]
+        rare = [strange_ones(*own) for own in zip(each, np.split(factor, ends), strict=True)]
         parts: list[Callable[[np.random.Generator], Any]] = []
         for index, rows in enumerate(rare):
             parts += [

@@ -25,7 +25,7 @@ from badac._kernels.eigen import eigh
 from badac._kernels.latent import pack, unpack
 from badac.anomalies.family_ends import LEAST_MEMBERS, PLACES, beyond_ends
 from badac.anomalies.model import FloatArray
-from badac.anomalies.neighbours import Neighbours, nearest_members
+from badac.anomalies.neighbours import Neighbours
 from badac.data.measurements import Measurements
 from badac.data.validation import BoolArray, IntArray
 from badac.latent.class_summary import ClassSummary, ObjectsUnderClass
@@ -98,7 +98,7 @@ def isolated_members(members: Measurements, summary: ClassSummary, log_prior: fl
     place, covariance = _places(latent)
     spacing = _spacing(latent, place)
     spaced = place @ spacing
-    apart = Apart.of(*nearest_members(spaced, _NEIGHBOURS), rank=summary.factor.rank)
+    apart = Apart.of(Neighbours.of(spaced, _NEIGHBOURS))
     own = _Placed(place[apart.rows], covariance[apart.rows], spaced[apart.rows], spacing)
     return _found(own, apart, summary, log_prior)
 
@@ -136,7 +136,7 @@ def isolated_without_some(
     known, kept = nearby
     if not _can_be_apart(int(kept.sum()), summary):
         return ()
-    apart = Apart.of(*known.among(kept, _NEIGHBOURS), rank=known.place.shape[1])
+    apart = Apart.of(known.among(kept, _NEIGHBOURS))
     latent = summary.factor.project(with_noise_scale(members(apart.rows), summary.noise))
     place, covariance = _places(latent)
     spacing = _spacing(latent, place)
@@ -173,12 +173,9 @@ class Apart:
     tree: IntArray
 
     @classmethod
-    def of(cls, distance: FloatArray, near: IntArray, *, rank: int) -> Apart:
-        """Ask distances (n, k) of the neighbours of n members, and their numbers (n, k).
-
-        The tree of many members is that of the sparse ones, and of some of the bulk.
-        """
-        n, last = len(distance), distance[:, -1]
+    def of(cls, nearby: Neighbours) -> Apart:
+        """Ask who is near to whom; the tree of many members is that of the sparse ones, and of some of the bulk."""
+        (n, rank), last = nearby.place.shape, nearby.distance[-1]
         isolated = np.flatnonzero(last > np.sqrt(chi2.isf(_CHANCE, rank)))
         most = int(_MOST_ISOLATED * n)
         if isolated.size > most:
@@ -187,11 +184,11 @@ class Apart:
         if n > _MOST_IN_TREE:
             sparse, bulk = np.split(np.argsort(-last, kind="stable"), [_MOST_IN_TREE // 2])
             tree = np.sort(np.concatenate([sparse, bulk[:: 2 * len(bulk) // _MOST_IN_TREE + 1]]))
-        asked = np.zeros(n, dtype=np.bool_)
-        for each in (isolated, near[isolated], tree):
+        near, asked = nearby.near[:, isolated].T, np.zeros(n, dtype=np.bool_)
+        for each in (isolated, near, tree):
             asked[each] = True
         number = np.cumsum(asked) - 1
-        return cls(n, np.flatnonzero(asked), number[isolated], number[near[isolated]], number[tree])
+        return cls(n, np.flatnonzero(asked), number[isolated], number[near], number[tree])
 
 
 @dataclass(frozen=True, eq=False)

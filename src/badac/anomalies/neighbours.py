@@ -53,8 +53,8 @@ class Neighbours:
     Attributes
     ----------
     place : (n, r)
-    distance, near : (n, k)
-        Of the nearest other members, the nearest first, and their numbers.
+    distance, near : (k, n)
+        To the nearest other members, the nearest first, and their numbers.
     """
 
     place: FloatArray
@@ -63,34 +63,37 @@ class Neighbours:
 
     @classmethod
     def of(cls, place: FloatArray, count: int) -> Self:
-        """Find the neighbours of members at some places (n, r), more of them than n."""
-        return cls(place, *nearest_members(place, count))
+        """Find the neighbours of members at some places (n, r), more of them than `count`."""
+        distance, near = nearest_members(place, count)
+        return cls(place, np.ascontiguousarray(distance.T), np.ascontiguousarray(near.T))
 
-    def among(self, kept: BoolArray, count: int) -> tuple[FloatArray, IntArray]:
-        """Return what `nearest_members` says of the members that are kept (n,) alone, in their own numbers.
+    def among(self, kept: BoolArray, count: int) -> Self:
+        """Return the `count` nearest of each member that is kept (n,) among those that are, in their own numbers.
 
         Examples
         --------
         >>> import numpy as np
         >>> from badac.anomalies.neighbours import Neighbours
         >>> four = Neighbours.of(np.array([[0.0], [1.0], [3.0], [9.0]]), 2)
-        >>> four.among(np.array([True, False, True, True]), 1)[1].ravel().tolist()
+        >>> four.among(np.array([True, False, True, True]), 1).near.ravel().tolist()
         [1, 0, 1]
         """
-        own, number = np.flatnonzero(kept), np.cumsum(kept) - 1
-        distance, near = np.empty((len(own), count)), np.empty((len(own), count), dtype=np.int64)
-        found, short = np.zeros(len(own), dtype=np.int64), np.arange(len(own))
-        for column in range(self.near.shape[1]):
-            other = self.near[own[short], column]
-            there = kept[other]
-            rows = short[there]
-            near[rows, found[rows]] = number[other[there]]
-            distance[rows, found[rows]] = self.distance[own[rows], column]
-            found[rows] += 1
-            short = short[found[short] < count]
-        for row in short.tolist():
-            away = np.linalg.norm(self.place[own] - self.place[own[row]], axis=1)
-            away[row] = np.inf
-            near[row] = np.argsort(away, kind="stable")[:count]
-            distance[row] = away[near[row]]
-        return distance, near
+        own = np.flatnonzero(kept)
+        place, near = self.place.take(own, axis=0), self.near.take(own, axis=1)
+        # The row by which so many were left; they are seldom too few.
+        left, row = np.zeros(own.size, dtype=np.int8), np.zeros((count, own.size), dtype=np.int8)
+        for others in near:
+            left += kept.take(others)
+            for each in range(count):
+                row[each] += left <= each
+        short = np.flatnonzero(left < count)
+        row[:, short] = 0
+        number, column = np.cumsum(kept) - 1, np.arange(own.size)
+        near = number.take(near[row, column])
+        distance = self.distance[row, own]
+        for member in short.tolist():
+            away = np.linalg.norm(place - place[member], axis=1)
+            away[member] = np.inf
+            near[:, member] = np.argsort(away, kind="stable")[:count]
+            distance[:, member] = away[near[:, member]]
+        return type(self)(place, distance, near)
