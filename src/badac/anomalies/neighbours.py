@@ -11,6 +11,7 @@ from typing import Self
 
 import numpy as np
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from badac._kernels.spare_threads import at_least_spare
 from badac.data.validation import BoolArray, FloatArray, IntArray
@@ -91,9 +92,12 @@ class Neighbours:
         number, column = np.cumsum(kept) - 1, np.arange(own.size)
         near = number.take(near[row, column])
         distance = self.distance[row, own]
-        for member in short.tolist():
-            away = np.linalg.norm(place - place[member], axis=1)
-            away[member] = np.inf
-            near[:, member] = np.argsort(away, kind="stable")[:count]
-            distance[:, member] = away[near[:, member]]
+        if short.size:
+            away = cdist(place[short], place)
+            away[np.arange(short.size), short] = np.inf
+            nearest = np.argpartition(away, count - 1, axis=1)[:, :count]
+            away = np.take_along_axis(away, nearest, 1)
+            order = np.argsort(away, axis=1, kind="stable")
+            near[:, short] = np.take_along_axis(nearest, order, 1).T
+            distance[:, short] = np.take_along_axis(away, order, 1).T
         return type(self)(place, distance, near)

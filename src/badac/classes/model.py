@@ -148,7 +148,7 @@ class Refittable(Protocol):
 
 @runtime_checkable
 class RefittableWithoutParts(Refittable, Protocol):
-    """A fitted class model that is learned again without each of some parts of its members for less than by that many refits."""
+    """A fitted class model that is learned again without each part of its members for less than by as many refits."""
 
     def refit_without_each(
         self,

@@ -337,9 +337,7 @@ def deconvolve(
 def shares_of(latent: LatentLikelihood, mixture: Mixture) -> Sums:
     """Return what a step of EM asks of some members under a mixture: sums that add up."""
     near = np.ones((-(-len(latent) // GROUP), len(mixture)), dtype=np.bool_)
-    return latent_step(
-        latent.precision, latent.shift, mixture.components(), Near(near, threshold=SHARE)
-    )[1]
+    return latent_step(latent.precision, latent.shift, mixture.components(), Near(near, threshold=SHARE))[1]
 
 
 def improved(mixture: Mixture, sums: Sequence[Sums], *, pooling: float = _POOLING) -> Mixture:

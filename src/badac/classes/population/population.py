@@ -264,7 +264,10 @@ class Population(LatentClass):
         ends = np.searchsorted(part, np.arange(n_parts + 1))
         half = int(ends[n_parts // 2])
 
-        def learned_without(held: range, rest: slice, rng: np.random.Generator) -> list[Self]:
+        halves = ((range(n_parts // 2), slice(half, None)), (range(n_parts // 2, n_parts), slice(half)))
+
+        def learned_without(which: int, rng: np.random.Generator) -> list[Self]:
+            held, rest = halves[which]
             seen = link_scales(members[rest], noise, seen_clearly(widest, members[rest]))
             axes = common_axes(gaussian[rest], seen)
             turned = gaussian
@@ -274,9 +277,7 @@ class Population(LatentClass):
             found = Half.of(turned[rest], parts, plan.for_members(len(members)), seen, rng, self.density)
             return [self._with(found.without(number, parts, rng), axes, noise) for number in held]
 
-        first, second = range(n_parts // 2), range(n_parts // 2, n_parts)
-        halves = ((first, slice(half, None)), (second, slice(half)))
-        return list(chain(*each_apart(lambda number, own: learned_without(*halves[number], own), 2, rng)))
+        return list(chain(*each_apart(learned_without, len(halves), rng)))
 
     def _as_gaussian(self, members: Measurements, noise: Noise) -> Measurements:
         """The members with Gaussian errors, as this population sees them."""

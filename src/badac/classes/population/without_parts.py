@@ -2,13 +2,13 @@
 
     members = half + half, each of some parts
     of each half:                                  factor model and density learned from the other half alone, as `learn` does
-    of each part: one EM step from there, with the sums of all but the part;  the density, some steps from there, likewise
+    of each part:                                  one step of either EM from there, with the sums of all but the part
 
 Nothing that a part's population starts from has seen a member of the part: what starts at the population of all members keeps
-some of what they gain by having been learned from, and is no measure of how strange they are (docs/scale.md). Half of the members
-are next to the end of an EM, where a step goes nearly all of the way to what five sixths of them say. The sums of the EM add up over
-parts (`badac.latent.factor.FactorSums`), so all parts together cost two passes over the members, and a density that starts
-near its end costs half of one that begins with k-means.
+some of what they gain by having been learned from, and is no measure of how strange they are (docs/scale.md). Half of many
+members are next to the end of an EM, where a step goes nearly all of the way to what five sixths of them say. What a step needs of
+the members are sums, which add up over parts (`badac.latent.factor.FactorSums`, `badac.latent.mixture.shares_of`): every member
+is asked twice, by either half, however many parts there are.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from operator import add
 
 import numpy as np
 
+from badac._kernels.latent import Sums
 from badac.classes.model import FloatArray
 from badac.classes.population.learn import STEPS, Learned, Start
 from badac.classes.population.plan import Plan
@@ -26,7 +27,7 @@ from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor, FactorSums, all_statistics, expectation_maximisation, maximise
 from badac.latent.likelihood import LatentLikelihood
-from badac.latent.mixture import Mixture, Sums, improved, shares_of
+from badac.latent.mixture import Mixture, improved, shares_of
 from badac.training import TrainingScales
 
 FEWEST = 1000
@@ -118,7 +119,8 @@ def in_coordinates_of(factor: Factor, mixture: Mixture, before: Factor, noise: F
     >>> from badac.latent import Factor, Mixture
     >>> before = Factor(np.zeros(3), np.ones((3, 1)), np.full(3, 0.1))
     >>> half = Factor(np.ones(3), 2.0 * np.ones((3, 1)), np.full(3, 0.1))
-    >>> in_coordinates_of(half, Mixture(np.ones(1), np.full((1, 1), 3.0), np.ones((1, 1, 1))), before, np.ones(3)).means.round(6)
+    >>> one = Mixture(np.ones(1), np.full((1, 1), 3.0), np.ones((1, 1, 1)))
+    >>> in_coordinates_of(half, one, before, np.ones(3)).means.round(6)
     array([[1.]])
     """
     unit = np.sqrt(noise + factor.psi)
