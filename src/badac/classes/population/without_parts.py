@@ -30,7 +30,7 @@ from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, improved, shares_of
 from badac.training import TrainingScales
 
-FEWEST = 1000
+FEWEST = 2000
 
 
 @dataclass(frozen=True, eq=False)
