@@ -37,8 +37,8 @@ from badac.registry import registered
 # Neighbours of a member. Chosen on printed 1 with 1,000 training curves, seeds 500 to 505 (MCC 0.895 without this): the member
 # alone 0.908, one neighbour 0.910, three 0.912; lines twice as long 0.909.
 _NEIGHBOURS = 3
-# Neighbours that are known of members of whom a sixth is left out at a time: of one in two thousand fewer than three of them are
-# left, and those are looked for anew.
+# Neighbours that are known of members of whom a sixth is left out at a time: of one in two thousand fewer than three are left
+# of these, and they are looked for anew.
 _KNOWN_NEIGHBOURS = 8
 # That noise alone sets the last of these neighbours so far apart; and the first from the fifth of the members at an end.
 _CHANCE, _CHANCE_AT_END = 1e-4, 0.05
@@ -137,6 +137,8 @@ def isolated_without_some(
     if not _can_be_apart(int(kept.sum()), summary):
         return ()
     apart = Apart.of(known.among(kept, _NEIGHBOURS))
+    if not apart.rows.size:
+        return ()
     latent = summary.factor.project(with_noise_scale(members(apart.rows), summary.noise))
     place, covariance = _places(latent)
     spacing = _spacing(latent, place)

@@ -3,9 +3,9 @@
     folds of each class -> classes learned again from the other folds, their choices kept -> anomaly model -> scores of the fold
 
 What was chosen for a class (rank, smoothness, shape: `Refittable.refit`) is kept, what was estimated is estimated again, so a
-fold costs a fraction of a fit, and all six together one to two. A large population is learned without each fold by a step
-from what the other half of its members teach (`RefittableWithoutParts`). Class models that cannot keep their choices are learned
-anew, in two folds. Noise, scales and priors stay: one object among hundreds does not move them.
+fold costs a fraction of a fit, and all six together one to two. A large population is learned without each fold by one step
+from what half of its members teach, none of them of the fold (`RefittableWithoutParts`). Class models that cannot keep their
+choices are learned anew, in two folds. Noise, scales and priors stay: one object among hundreds does not move them.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@
 
 Nothing that a part's population starts from has seen a member of the part: what starts at the population of all members keeps
 some of what they gain by having been learned from, and is no measure of how strange they are (docs/scale.md). Half of many
-members are next to the end of an EM, where a step goes nearly all of the way to what five sixths of them say. What a step needs of
-the members are sums, which add up over parts (`badac.latent.factor.FactorSums`, `badac.latent.mixture.shares_of`): every member
-is asked twice, by either half, however many parts there are.
+members are next to the end of an EM, where a step goes nearly all of the way to what five sixths of them say. What a step needs
+of the members are sums, which add up over parts (`badac.latent.factor.FactorSums`, `badac.latent.mixture.shares_of`): every
+member is asked twice, by either half, however many parts there are.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from badac.latent.likelihood import LatentLikelihood
 from badac.latent.mixture import Mixture, improved, shares_of
 from badac.training import TrainingScales
 
+# Members: of classes of 1,500 lists held .015 +- .007 fewer of the anomalies than after a refit for each part (printed 1, 3,000
+# curves, seeds 900 to 921), of those of 6,000 and more as many within the error; and few are refitted soon.
 FEWEST = 2000
 
 
