@@ -255,6 +255,8 @@ class Population(LatentClass):
         plan, n_parts = self.plan, int(part.max(initial=0)) + 1
         if plan is None or plan.rank == 0 or self.unit != 1.0 or len(members) < FEWEST or n_parts < 4:
             return None
+        # A half would keep factors that all members together do not bear out.
+        plan = replace(plan.for_members(len(members)), rank=min(plan.rank, self.factor.rank))
         order = np.lexsort((sums_of_values(members), part))
         members, part = members[order], part[order]
         if is_plain(noise) and gross_outliers(members) is not None:
@@ -263,7 +265,6 @@ class Population(LatentClass):
         gaussian = self._as_gaussian(members, noise)
         ends = np.searchsorted(part, np.arange(n_parts + 1))
         half = int(ends[n_parts // 2])
-
         halves = ((range(n_parts // 2), slice(half, None)), (range(n_parts // 2, n_parts), slice(half)))
 
         def learned_without(which: int, rng: np.random.Generator) -> list[Self]:
@@ -274,7 +275,7 @@ class Population(LatentClass):
             if axes is not None:
                 turned, seen = axes.turn(gaussian), axes.turn_scales(seen)
             parts = [turned[start:end] for start, end in pairwise(ends.tolist())]
-            found = Half.of(turned[rest], parts, plan.for_members(len(members)), seen, rng, self.density)
+            found = Half.of(turned[rest], parts, plan, seen, rng, self.density)
             return [self._with(found.without(number, parts, rng), axes, noise) for number in held]
 
         return list(chain(*each_apart(learned_without, len(halves), rng)))
