@@ -80,7 +80,7 @@ def test_who_needs_a_refit_is_refitted() -> None:
     rng = np.random.default_rng(0)
     assert without_parts.FEWEST > N  # as it is outside of these tests
     assert model.refit_without_each(members[: N - 1], part[: N - 1], Gaussian(), rng) is None
-    assert model.refit_without_each(members, part % 3, Gaussian(), rng) is None
+    assert model.refit_without_each(members, part % 5, Gaussian(), rng) is None
     assert Population().refit_without_each(members, part, Gaussian(), rng) is None
     slipped = members.values.copy()
     slipped[5, 3] = 1e9
