@@ -4,7 +4,7 @@
 
 What was chosen for a class (rank, smoothness, shape: `Refittable.refit`) is kept, what was estimated is estimated again, so a
 fold costs a fraction of a fit, and all six together one to two. A large population is learned without each fold by one step
-from what two thirds of its members teach, none of them of the fold (`RefittableWithoutParts`). Class models that cannot keep
+from what half of its members teach, none of them of the fold (`RefittableWithoutParts`). Class models that cannot keep
 their choices are learned anew, in two folds. Noise, scales and priors stay: one object among hundreds does not move them.
 """
 

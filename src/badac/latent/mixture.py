@@ -12,7 +12,7 @@ One component is the Gaussian population; many follow a population that is curve
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
@@ -29,7 +29,7 @@ from badac._kernels import (
     latent_posterior,
     latent_step,
 )
-from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, Sums, products, unpack
+from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, products, unpack
 from badac.cached import cached_property
 from badac.data.validation import IntArray
 from badac.latent.likelihood import LatentLikelihood
@@ -47,7 +47,6 @@ _REFRESH = 4
 # NumPy goes row by row; up to so many columns it is faster to add whole columns, in the same order.
 _FEW_COLUMNS = 7
 _FAR = 14.0
-_POOLING = 0.1
 BROAD_WIDTH = 3.0  # of the whole class: far enough for a member that is unlike all others
 
 
@@ -169,11 +168,6 @@ class Mixture:
         """Add a broad component as heavy as one member more than `count`."""
         return self.with_broad(1.0 / (count + 2.0), BROAD_WIDTH)
 
-    def without_broad(self) -> Mixture:
-        """Return the components but for the last one, which `with_broad` added."""
-        weights = self.weights[:-1]
-        return Mixture(weights / weights.sum(), self.means[:-1], self.covariances[:-1])
-
     def with_gaussian_dimensions(self, count: int) -> Mixture:
         """Add `count` latent dimensions, each ``N(0, 1)`` and independent of the others."""
         k, r = self.means.shape
@@ -275,7 +269,7 @@ def deconvolve(
     *,
     max_steps: int = 15,
     tolerance: float = 2e-3,
-    pooling: float = _POOLING,
+    pooling: float = 0.1,
 ) -> Mixture:
     """Improve a mixture by accelerated EM on the members' latent likelihoods.
 
@@ -332,16 +326,3 @@ def deconvolve(
             break
         now, components = latent_improved(now, sums, pooling=pooling)
     return Mixture(*best)
-
-
-def shares_of(latent: LatentLikelihood, mixture: Mixture) -> Sums:
-    """Return what a step of EM asks of some members under a mixture: sums that add up."""
-    near = np.ones((-(-len(latent) // GROUP), len(mixture)), dtype=np.bool_)
-    return latent_step(latent.precision, latent.shift, mixture.components(), Near(near, threshold=SHARE))[1]
-
-
-def improved(mixture: Mixture, sums: Sequence[Sums], *, pooling: float = _POOLING) -> Mixture:
-    """Return the mixture after a step of EM, accelerated as in `deconvolve`, with the sums of all members (`shares_of`)."""
-    together = tuple(reduce(np.add, each) for each in zip(*sums, strict=True))
-    now = Gaussians(mixture.weights, mixture.means, mixture.covariances)
-    return Mixture(*latent_improved(now, together, pooling=pooling)[0])

@@ -17,7 +17,7 @@ from badac.data.measurements import Measurements
 from badac.latent.density import LatentDensity
 from badac.latent.factor import Factor, expectation_maximisation
 from badac.latent.moments import Spectrum
-from badac.training import FloatArray, TrainingScales
+from badac.training import TrainingScales
 
 MEMBERS_TO_START_FROM = 20_000  # for moments and density; what one machine holds of each class of a survey
 STEPS = 5  # of the EM over all members, which starts from the moments, next to the end
@@ -93,11 +93,6 @@ class Start:
             members = members[np.sort(rng.choice(n, MEMBERS_TO_START_FROM, replace=False))]
         spectrum = Spectrum.of(members, scales, plan.rank)
         return cls(members, scales, plan, spectrum, spectrum.factor(plan.rank))
-
-    @property
-    def noise(self) -> FloatArray:
-        """(m,): typical noise variance of the members."""
-        return self.spectrum.moments.noise
 
     def finished(self, factor: Factor, n: int) -> Factor:
         """Return the factor model that the EM found for all `n` members, smooth and honest."""

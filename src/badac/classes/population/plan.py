@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -70,10 +70,6 @@ class Plan:
     shape_names: tuple[str, ...]
     shape_evidence: FloatArray
     all_factors: bool
-
-    def for_members(self, count: int) -> Plan:
-        """Return the plan with as many components as a class of `count` members has, however many are learned from."""
-        return replace(self, shape=self.shape.for_members(count, self.chosen_with), chosen_with=count)
 
 
 def make_plan(

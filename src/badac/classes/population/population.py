@@ -32,7 +32,7 @@ from badac.classes.population.learn import Learned, learn
 from badac.classes.population.leave_one_out import leave_one_out
 from badac.classes.population.plan import Plan, make_plan
 from badac.classes.population.tails import Tails
-from badac.classes.population.without_parts import FEWEST, GROUPS, Beginning
+from badac.classes.population.without_parts import FEWEST, Beginning
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
 from badac.data.validation import IntArray
@@ -250,19 +250,13 @@ class Population(LatentClass):
     ) -> list[Self] | None:
         """Return the class without each part of its members (k, m) in turn, together for less than one `refit` after the other.
 
-        None where they are too few for a step from some of them to be enough, or need a look of their own each time.
+        None where they are too few for a step from half of them to be enough, or need a look of their own each time.
         """
         plan, n_parts = self.plan, int(part.max(initial=0)) + 1
-        if (
-            plan is None
-            or plan.rank == 0
-            or self.unit != 1.0
-            or len(members) < FEWEST
-            or n_parts < 2 * GROUPS
-        ):
+        if plan is None or plan.rank == 0 or self.unit != 1.0 or len(members) < FEWEST or n_parts < 4:
             return None
-        # Some of them would keep factors that all members together do not bear out.
-        plan = replace(plan.for_members(len(members)), rank=min(plan.rank, self.factor.rank))
+        # A half would keep factors that all members together do not bear out.
+        plan = replace(plan, rank=min(plan.rank, self.factor.rank))
         order = np.lexsort((sums_of_values(members), part))
         members, part = members[order], part[order]
         if is_plain(noise) and gross_outliers(members) is not None:
@@ -270,9 +264,9 @@ class Population(LatentClass):
         widest = TrainingScales.of(members) if scales is None else scales
         gaussian = self._as_gaussian(members, noise)
 
-        def learned_without(group: int, rng: np.random.Generator) -> list[Self]:
-            """The class without each part of a group, from where all other groups lead."""
-            held = range(n_parts * group // GROUPS, n_parts * (group + 1) // GROUPS)
+        def learned_without(half: int, rng: np.random.Generator) -> list[Self]:
+            """The class without each part of a half, from where the other half leads."""
+            held = range(n_parts // 2) if half == 0 else range(n_parts // 2, n_parts)
             rest = np.flatnonzero((part < held.start) | (part >= held.stop))
             seen = link_scales(members[rest], noise, seen_clearly(widest, members[rest]))
             axes, turned = common_axes(gaussian[rest], seen), gaussian
@@ -283,7 +277,7 @@ class Population(LatentClass):
             begun = Beginning.of(turned[rest], parts, plan, seen, rng, self.density)
             return [self._with(begun.without(number, parts, rng), axes, noise) for number in held]
 
-        return list(chain(*each_apart(learned_without, GROUPS, rng)))
+        return list(chain(*each_apart(learned_without, 2, rng)))
 
     def _as_gaussian(self, members: Measurements, noise: Noise) -> Measurements:
         """The members with Gaussian errors, as this population sees them."""
