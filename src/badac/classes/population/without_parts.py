@@ -4,15 +4,15 @@
     of each half:         factor model learned from the other half alone, as `learn` does
     of each part in it:   one step of EM from there, with the sums of all but the part;  the density anew, of all but the part
 
-Nothing that a part's population starts from has seen a member of the part: what starts at the population of all members keeps
-some of what they gain by having been learned from, and is no measure of how strange they are (docs/scale.md). Half of many
-members are next to the end of the EM, where a step goes nearly all of the way to what five sixths of them say. What a step
-needs of the members are sums, which add up over parts (`badac.latent.factor.FactorSums`): every member is asked twice, by either
-half, however many parts there are.
+Nothing that a part's population starts from has seen a member of the part: what starts at the population of all members
+keeps some of what they gain by having been learned from, and is no measure of how strange they are (docs/scale.md). Half of
+many members are next to the end of the EM, where a step goes nearly all of the way to what five sixths of them say. What a step
+needs of the members are sums, which add up over parts (`badac.latent.factor.FactorSums`): every member is asked twice, by
+either half, however many parts there are.
 
 The density is not continued from that of a half: it keeps more room for the members that it began with, rare ones among the
-others stand apart in its place, and members left out come out stranger (lists of printed 4 with 12,000 curves, seeds 900 to 939,
-four turns each: .013 +- .003 fewer of the anomalies).
+others stand apart in its place, and members left out come out stranger (lists of printed 4 with 12,000 curves, seeds 900 to
+939, four turns each: .013 +- .003 fewer of the anomalies).
 """
 
 from __future__ import annotations
