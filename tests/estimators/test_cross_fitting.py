@@ -146,10 +146,14 @@ def test_what_an_anomaly_is_without_a_fold_is_what_learning_anew_says() -> None:
     whole, known = model.anomaly_model_, model.fitted_.known
     rest = np.arange(900) % 6 != 1
     around = replace(known, training=known.training[rest], label=known.label[rest])
-    doubtful = whole.doubtful(known)
-    assert 90 <= doubtful.sum() <= 180  # a tenth of each class by either measure
-    quick = whole.refit_without_some(around, doubtful[rest], np.random.default_rng(0))
+    asked_of_all = whole.asked_of_all(known)
+    assert 90 <= asked_of_all.doubtful.sum() <= 180  # a tenth of each class by either measure
+    others = replace(known, label=np.where(rest, known.label, -1))
+    quick = whole.refit_without_some(others, asked_of_all, np.random.default_rng(0))
     anew = Deviations().fit(around, np.random.default_rng(0))
     asked = known.training[~rest]
     assert len(quick.grid.unseen) == len(anew.grid.unseen) > 0
+    assert len(quick.grid.isolated) == len(anew.grid.isolated) > 0
+    for one, other in zip(quick.grid.isolated, anew.grid.isolated, strict=True):
+        np.testing.assert_allclose(one.log_evidence(asked), other.log_evidence(asked), rtol=1e-6)
     np.testing.assert_allclose(quick.log_bayes_factor(asked), anew.log_bayes_factor(asked), atol=1e-6)

@@ -29,9 +29,10 @@ from badac.anomalies.at_points import AtPoints
 from badac.anomalies.bad_points import learned_bad_points
 from badac.anomalies.bump import Bump
 from badac.anomalies.hypothesis import Evaluator, Hypothesis, Scales, Weigh
-from badac.anomalies.isolated import Isolated, isolated_members
+from badac.anomalies.isolated import Isolated, isolated_members, isolated_without_some, members_nearby
 from badac.anomalies.learned_summary import class_summaries, process_summaries
 from badac.anomalies.model import FloatArray, Known
+from badac.anomalies.neighbours import Neighbours
 from badac.anomalies.on_a_grid import OnGrid
 from badac.anomalies.rare import (
     doubtful_members,
@@ -120,7 +121,8 @@ class Deviations:
             classes = class_summaries(known, rng, learn=True)
         grid = OnGrid(classes, known.log_prior, Scales.of(where, classes, known.scales))
         found = replace(self, grid=grid)._checked()
-        return found._with_rare_members(known, rng, found.doubtful(known), (None,) * len(classes))
+        asked = AskedOfAll(known.label, found.doubtful(known))
+        return found._with_rare_members(known, rng, asked, (None,) * len(classes))
 
     def _checked(self) -> Self:
         """Return the same after every hypothesis has said what it adds here, or refused: not when objects are judged."""
@@ -131,15 +133,24 @@ class Deviations:
         """Whether each training object (n,) that was learned from could be rare, or unlike the others: for a part of them."""
         return doubtful_members(known, () if self.grid is None else self.grid.classes)
 
-    def refit_without_some(self, known: Known, doubtful: BoolArray, rng: np.random.Generator) -> Self:
+    def asked_of_all(self, known: Known) -> AskedOfAll:
+        """Return what need not be asked again of most of the training objects that it was learned from."""
+        nearby: tuple[Neighbours | None, ...] = ()
+        if self.grid is not None and self.grid.scales.where is not None:
+            members = (known.training[known.label == index] for index in range(len(self.grid.classes)))
+            about = zip(members, self.grid.classes, strict=True)
+            nearby = tuple(in_order(lambda one: members_nearby(*one), about))
+        return AskedOfAll(known.label, self.doubtful(known), nearby)
+
+    def refit_without_some(self, known: Known, asked: AskedOfAll, rng: np.random.Generator) -> Self:
         """Return what most of the training objects that it was learned from teach, with its choices kept.
 
         Parameters
         ----------
         known : Known
-            All but a few of the training objects, and the classes that they teach.
-        doubtful : (n,) bool
-            `doubtful` of them.
+            The training objects, the label of those that are left out -1, and the classes that the others teach.
+        asked : AskedOfAll
+            Of all of them, none left out.
         rng : numpy Generator
         """
         grid = self.grid
@@ -148,44 +159,49 @@ class Deviations:
             is_plain(noise_of_class(known.noise, index)) != is_plain(one.noise)
             for index, one in enumerate(grid.classes)
         ):
-            return replace(self, grid=None, points=None).fit(known, rng)
+            kept = known.label >= 0
+            rest = replace(known, training=known.training[kept], label=known.label[kept])
+            return replace(self, grid=None, points=None).fit(rest, rng)
         classes = class_summaries(known, rng)
         own = OnGrid(classes, known.log_prior, Scales.of(grid.scales.where, classes, known.scales))
         lengths = [
             next((each.length for each in grid.unseen if np.array_equal(each.mean, one.factor.mean)), None)
             for one in grid.classes
         ]
-        return replace(self, grid=own)._checked()._with_rare_members(known, rng, doubtful, lengths)
+        return replace(self, grid=own)._checked()._with_rare_members(known, rng, asked, lengths)
 
     def _with_rare_members(
         self,
         known: Known,
         rng: np.random.Generator,
-        doubtful: BoolArray,
+        asked: AskedOfAll,
         lengths: Sequence[float | None],
     ) -> Self:
         """Return a copy that knows the classes' rare members (`badac.anomalies.rare`), and that there are unseen ones.
 
-        Only the `doubtful` (n,) are asked; `lengths` (k,) of the classes' curves are learned where they are None.
+        `lengths` (k,) of the classes' curves are learned where they are None.
         """
         assert self.grid is not None
-        summaries = self.grid.classes
+        summaries, doubtful = self.grid.classes, asked.doubtful
 
         # How well each of the doubtful is explained by its class: what is dear under other than Gaussian noise is asked once.
         evidence = np.full(len(known.label), np.nan)
 
-        def strange(index: int) -> IntArray:
+        def asked_about(index: int) -> IntArray:
             members = members_under_class(known, index, summaries[index], doubtful)
             evidence[members[0]] = members[1].log_evidence
-            rows = suspects(known, index, summaries[index], doubtful, members)
-            return strange_ones(rows, self.log_bayes_factor(known.training[rows])) if rows.size else rows
+            return suspects(known, index, summaries[index], doubtful, members)
 
-        rare = list(in_order(strange, range(len(summaries))))
+        each = list(in_order(asked_about, range(len(summaries))))
+        # Of all classes at once: of each they are few.
+        factor = self.log_bayes_factor(known.training[np.concatenate(each)])
+        ends = np.cumsum([rows.size for rows in each])[:-1]
+        rare = [strange_ones(*own) for own in zip(each, np.split(factor, ends), strict=True)]
         parts: list[Callable[[np.random.Generator], Any]] = []
         for index, rows in enumerate(rare):
             parts += [
                 partial(self._rare, known, index, rows),
-                partial(self._isolated, known, index, rows),
+                partial(self._isolated, known, index, rows, asked),
                 partial(self._unseen, known, index, rows, doubtful, lengths[index], evidence),
             ]
         # All kinds of all classes side by side: they differ in how long they take.
@@ -214,14 +230,18 @@ class Deviations:
         return [(population, log_share + known.log_prior[index])]
 
     def _isolated(
-        self, known: Known, index: int, rare: IntArray, _: np.random.Generator
+        self, known: Known, index: int, rare: IntArray, asked: AskedOfAll, _: np.random.Generator
     ) -> tuple[Isolated, ...]:
         """Members of class `index` that stand apart, without those that are known as rare (rows)."""
         assert self.grid is not None
         if self.grid.scales.where is None or known.log_prior[index] == -np.inf:
             return ()
-        members = known.training[_others(known, index, rare)]
-        return isolated_members(members, self.grid.classes[index], float(known.log_prior[index]))
+        rows, about = _others(known, index, rare), (self.grid.classes[index], float(known.log_prior[index]))
+        nearby = asked.nearby[index] if asked.nearby else None
+        if nearby is None:
+            return isolated_members(known.training[rows], *about)
+        kept = np.isin(np.flatnonzero(asked.label == index), rows, assume_unique=True)
+        return isolated_without_some(lambda some: known.training[rows[some]], (nearby, kept), *about)
 
     def _unseen(
         self,
@@ -304,6 +324,24 @@ class Deviations:
         assert self.grid is not None, "fit first, on objects with a common grid"
         under = self.grid.under(objects, n_threads=n_threads)
         return row_log_sums(np.stack([one(under) for one in self._weigh], axis=1) + np.log(self.shares))
+
+
+@dataclass(frozen=True, eq=False)
+class AskedOfAll:
+    """What was asked of all training objects, and holds for most of them, too.
+
+    Attributes
+    ----------
+    label : (n,) int
+    doubtful : (n,) bool
+        Those that may be rare, or unlike all others: nobody else is asked.
+    nearby : tuple of (Neighbours or None), optional
+        Of each class, who is near to whom of its members.
+    """
+
+    label: IntArray
+    doubtful: BoolArray
+    nearby: tuple[Neighbours | None, ...] = ()
 
 
 def _others(known: Known, index: int, rare: IntArray) -> IntArray:

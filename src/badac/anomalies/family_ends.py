@@ -13,7 +13,7 @@ of the way beside it.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
 
 from badac.anomalies.neighbours import nearest_members
@@ -70,8 +70,10 @@ def _spanning_tree(place: FloatArray) -> csr_matrix:
     distance, near = nearest_members(place, k)
     # Members at one place are neighbours, too: an edge of no length would be none.
     length = np.maximum(distance, np.finfo(float).tiny)
-    graph = coo_matrix((length.ravel(), (np.repeat(np.arange(n), k), near.ravel())), (n, n)).tocsr()
-    return minimum_spanning_tree(graph.maximum(graph.T))
+    # Each member's row names its neighbours. Of an edge that both ends name, either will do.
+    start = np.arange(0, n * k + 1, k, dtype=np.int32)
+    graph = csr_matrix((length.ravel(), near.ravel().astype(np.int32), start), (n, n))
+    return minimum_spanning_tree(graph)
 
 
 def _along(tree: csr_matrix, row: int) -> FloatArray:

@@ -21,6 +21,7 @@ from badac.latent.class_summary import ClassSummary
 from badac.latent.gaussian_approximation import latent_likelihood
 from badac.latent.mixture import Mixture, deconvolve, start_mixture
 from badac.latent.process_summary import ProcessSummary
+from badac.noise.kinds import NoiseKind, kind_of
 from badac.noise.model import noise_of_class
 from badac.noise.widths import stand_in
 from badac.nuisance.model import active
@@ -38,9 +39,20 @@ def class_summaries(
 
     def of_class(index: int, own: np.random.Generator) -> ClassSummary:
         model = None if learn else known.models[index]
+        found = None if model is None else _of_model_alone(known, index, model)
+        if found is not None:
+            return found
         return class_summary(known, index, model, known.training[known.label == index], own)
 
     return tuple(each_apart(of_class, len(known.models), rng))
+
+
+def _of_model_alone(known: Known, index: int, model: ClassModel) -> ClassSummary | None:
+    """What `class_summary` returns where no member needs to be looked at, nor copied; None where some need to."""
+    noise, own = noise_of_class(known.noise, index), summary_of(model)
+    if own is None or own.form != "on a grid" or own.density.of_members:
+        return None
+    return None if kind_of(noise) is NoiseKind.OTHER or active(model) else replace(own, noise=noise)
 
 
 def class_summary(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -88,8 +88,11 @@ class OfPart(Protocol):
 class QuicklyRefittable(AnomalyModel, Protocol):
     """An anomaly model that is learned again without some of the training objects for less."""
 
-    def doubtful(self, known: Known) -> BoolArray:
-        """Whether each training object (n,) that it was learned from is one that a part of them must ask again."""
+    def asked_of_all(self, known: Known) -> Any:
+        """Return what need not be asked again of part of the training objects that it was learned from."""
 
-    def refit_without_some(self, known: Known, doubtful: BoolArray, rng: np.random.Generator) -> Self:
-        """Return what all but a few training objects, drawn at random, teach; `doubtful` is said of those in `known`."""
+    def refit_without_some(self, known: Known, asked: Any, rng: np.random.Generator) -> Self:
+        """Return what all but a few training objects, drawn at random, teach.
+
+        In `known` those that are left out have the label -1; `asked` is `asked_of_all` of the same objects, none left out.
+        """

@@ -146,6 +146,24 @@ class Refittable(Protocol):
         """Return a copy that has learned from the members (k, m), with the choices of this one; None if that needs a `fit`."""
 
 
+@runtime_checkable
+class RefittableWithoutParts(Refittable, Protocol):
+    """A fitted class model that is learned again without each part of its members for less than by as many refits."""
+
+    def refit_without_each(
+        self,
+        members: Measurements,
+        part: npt.NDArray[np.int64],
+        noise: Noise,
+        rng: np.random.Generator,
+        scales: TrainingScales | None = None,
+    ) -> list[Self] | None:
+        """Return a copy for each part that has learned from the members (k, m) of all others; None if that needs `refit`s.
+
+        `part` (k,) numbers them from 0 on. Nothing that a copy says may depend on the members of its part.
+        """
+
+
 def learned_again(
     model: ClassModel,
     members: Measurements,

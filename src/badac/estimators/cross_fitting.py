@@ -3,13 +3,14 @@
     folds of each class -> classes learned again from the other folds, their choices kept -> anomaly model -> scores of the fold
 
 What was chosen for a class (rank, smoothness, shape: `Refittable.refit`) is kept, what was estimated is estimated again, so a
-fold costs a fraction of a fit, and all six together one to two. Class models that cannot keep their choices are learned anew,
-in two folds. Noise, scales and priors stay: one object among hundreds does not move them.
+fold costs a fraction of a fit, and all six together one to two. A large population is learned without each fold by one step
+from what half of its members teach, none of them of the fold (`RefittableWithoutParts`). Class models that cannot keep
+their choices are learned anew, in two folds. Noise, scales and priors stay: one object among hundreds does not move them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,13 @@ from badac.anomalies.drawn import draw_anomalies
 from badac.anomalies.model import AnomalyModel, OfPart, QuicklyRefittable
 from badac.calibration.posterior import PosteriorCalibration
 from badac.calibration.pvalues import BoolArray, FloatArray, IntArray, LeftOut
-from badac.classes.model import ClassModel, Refittable, learned_again
+from badac.classes.model import ClassModel, Refittable, RefittableWithoutParts, learned_again
 from badac.data.measurements import Measurements
 from badac.estimators.fitting import Recipe, fit_classes
 from badac.judge import FittedModel, Judgement
 from badac.noise import Noise
 from badac.nuisance.model import innermost
-from badac.threads import in_order
+from badac.threads import each_apart, in_order
 from badac.training import TrainingScales, TrainingSet
 
 if TYPE_CHECKING:
@@ -71,62 +72,96 @@ def leave_out(estimator: BADACClassifier, model: FittedModel, rng: np.random.Gen
     cheap = all(isinstance(one, Refittable) for one in inner)
     n = len(training)
     score, level, predicted = np.empty(n), np.empty(n), np.zeros(n, dtype=np.int64)
-    asked = np.zeros(n, dtype=np.bool_)
+    scored = np.zeros(n, dtype=np.bool_)
     drawing = rng.spawn(1)[0]
     learned_before = as_learned(model.anomaly_model)
     of_all = learned_before if isinstance(learned_before, QuicklyRefittable) and cheap else None
-    doubtful = np.ones(n, dtype=np.bool_)
-    if of_all is not None:
-        doubtful = of_all.doubtful(replace(known, training=training.objects, label=training.label))
+    everybody = replace(known, training=training.objects, label=training.label)
+    asked = None if of_all is None else of_all.asked_of_all(everybody)
 
     def as_given(some: BoolArray) -> IntArray:
         """Rows of some of the objects (n,), in the order of the training objects."""
         return np.flatnonzero(some)[np.argsort(use[some])]
 
-    def learned_without(held: BoolArray, rng: np.random.Generator) -> FittedModel:
-        """Classes and anomaly model, learned without the objects (n,) that are held out."""
-        rest = training.take(~held).with_generator(rng)
-        fitted = fit_classes([Again(one) for one in inner], rest, recipe.nuisance)
+    left_out = list(folds(training.label, _FOLDS if cheap else _FOLDS_LEARNED_ANEW, rng))
+    # Each fold has generators of its own where they go side by side.
+    own = [rng.spawn(len(left_out)), drawing.spawn(len(left_out))] if cheap else []
+    at_once = {} if recipe.nuisance else _learned_without_each(inner, training, left_out)
+
+    def classes_without(number: int, rest: TrainingSet) -> tuple[ClassModel, ...]:
+        """The classes as all objects but those of a fold, the `rest`, teach them."""
+        kept = {label: (models[number], ()) for label, models in at_once.items()}
+        found = fit_classes([Again(one) for one in inner], rest, recipe.nuisance, kept)
+        return tuple(one.model for one in found)
+
+    def learned_without(number: int, rng: np.random.Generator) -> FittedModel:
+        """Classes and anomaly model, learned without the objects of a fold."""
+        held, anomaly = left_out[number], recipe.anomaly
+        if len(at_once) == len(inner) and (of_all is not None or anomaly is None):
+            models = tuple(one[number] for one in at_once.values())
+        else:
+            rest = training.take(~held).with_generator(rng)
+            models = classes_without(number, rest)
         learned = replace(
             model,
-            class_models=tuple(one.model for one in fitted),
+            class_models=models,
             calibration=PosteriorCalibration.unchanged(),
             anomaly_model=None,
         )
-        if recipe.anomaly is None:
+        if anomaly is None:
             return learned
-        around = replace(known, training=rest.objects, label=rest.label, models=learned.class_models)
-        anomaly: AnomalyModel
+        found: AnomalyModel
         if of_all is None:
-            anomaly = recipe.anomaly.fit(around, rng)
+            found = anomaly.fit(replace(known, training=rest.objects, label=rest.label, models=models), rng)
         else:
-            anomaly = of_all.refit_without_some(around, doubtful[~held], rng)
-        if isinstance(anomaly, OfPart):
-            anomaly = anomaly.as_of_all(len(rest) / n)
-        return replace(learned, anomaly_model=anomaly)
+            # Nobody is copied: those that are held out belong to no class.
+            others = replace(everybody, label=np.where(held, -1, training.label), models=models)
+            found = of_all.refit_without_some(others, asked, rng)
+        if isinstance(found, OfPart):
+            found = found.as_of_all(1.0 - float(held.mean()))
+        return replace(learned, anomaly_model=found)
 
-    def score_fold(held: BoolArray, rng: np.random.Generator, drawing: np.random.Generator) -> FloatArray:
-        learned, rows = learned_without(held, rng), as_given(held)
+    def score_fold(number: int, rng: np.random.Generator, drawing: np.random.Generator) -> FloatArray:
+        learned, rows = learned_without(number, rng), as_given(left_out[number])
         left = training.objects[rows]
         anomalies = _drawn(learned, left, drawing)
         judged = Judgement(learned, left)
         score[rows], level[rows], predicted[rows] = judged.raw_strangeness, judged.level, judged.predicted
-        asked[rows] = True
+        scored[rows] = True
         if anomalies is None:
             return np.empty(0)
         return Judgement(learned, anomalies).raw_strangeness
 
-    # Side by side, each with generators of its own. Models that are learned anew may take as much memory as a fit: one by one.
-    left_out = list(folds(training.label, _FOLDS if cheap else _FOLDS_LEARNED_ANEW, rng))
+    # Models that are learned anew may take as much memory as a fit: one by one.
     if cheap:
-        own = zip(left_out, rng.spawn(len(left_out)), drawing.spawn(len(left_out)), strict=True)
-        drawn = list(in_order(lambda fold: score_fold(*fold), own, recipe.n_threads))
+        parts = zip(range(len(left_out)), *own, strict=True)
+        drawn = list(in_order(lambda fold: score_fold(*fold), parts, recipe.n_threads))
     else:
-        drawn = [score_fold(held, rng, drawing) for held in left_out]
+        drawn = [score_fold(number, rng, drawing) for number in range(len(left_out))]
     one_scale = getattr(recipe.anomaly, "noise_cancels", False)
-    rows = as_given(asked)
+    rows = as_given(scored)
     about = use[rows], score[rows], level[rows], predicted[rows]
     return LeftOut(*about, len(model.classes), one_scale, np.concatenate([np.empty(0), *drawn]))
+
+
+def _learned_without_each(
+    models: Sequence[ClassModel], training: TrainingSet, left_out: Sequence[BoolArray]
+) -> dict[Any, Sequence[ClassModel]]:
+    """The classes, by their labels, that can be learned without each of the folds all at once."""
+    fold = np.argmax(left_out, axis=0) if left_out else np.empty(0, dtype=np.int64)
+
+    def of_class(number: int, rng: np.random.Generator) -> Sequence[ClassModel] | None:
+        model, own = models[number], training.label == number
+        if not isinstance(model, RefittableWithoutParts) or not {*range(len(left_out))} <= {
+            *fold[own].tolist()
+        }:
+            return None
+        about = training.members(number), fold[own], training.noise_of(number)
+        return model.refit_without_each(*about, rng, training.scales)
+
+    found = each_apart(of_class, training.n_classes, training.rng)
+    labels = training.classes.tolist()
+    return {label: each for label, each in zip(labels, found, strict=True) if each is not None}
 
 
 def _drawn(model: FittedModel, objects: Measurements, rng: np.random.Generator) -> Measurements | None:

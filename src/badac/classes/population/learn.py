@@ -98,10 +98,8 @@ class Start:
             factor = without_weak_factors(factor, spectrum.moments.noise, members, before_em=True)
         return cls(members, scales, plan, spectrum, factor)
 
-    def finish(
-        self, factor: Factor, n: int, rng: np.random.Generator, *, like: LatentDensity | None = None
-    ) -> Learned:
-        """Return the factor model that the EM found for all `n` members, smooth and honest, and their latent density."""
+    def finished(self, factor: Factor, n: int) -> Factor:
+        """Return the factor model that the EM found for all `n` members, smooth and honest."""
         found, plan = self.spectrum.moments, self.plan
         factor = smoothed(factor, found.noise, n, plan.penalty)
         # The mean is known to its own error only: in a small class that is part of the spread. Where nobody observed the
@@ -111,6 +109,13 @@ class Start:
         factor = factor.widened(error + plan.floor)
         if plan.rank > 0 and not plan.all_factors:
             factor = without_weak_factors(factor, found.noise, self.members)
+        return factor
+
+    def finish(
+        self, factor: Factor, n: int, rng: np.random.Generator, *, like: LatentDensity | None = None
+    ) -> Learned:
+        """Return the factor model that the EM found for all `n` members, smooth and honest, and their latent density."""
+        plan, factor = self.plan, self.finished(factor, n)
         density = plan.shape.for_members(len(self.members), plan.chosen_with).learn(
             factor.project(self.members), rng, like=like, count=n
         )

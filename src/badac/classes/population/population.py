@@ -18,6 +18,7 @@ the few latent dimensions, whatever the number of members.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from typing import ClassVar, Self
 
 import numpy as np
@@ -25,14 +26,16 @@ import numpy as np
 from badac.classes.latent_class import LatentClass
 from badac.classes.model import FloatArray, check_noise_taken, refuse_own_points
 from badac.classes.moving import move_columns, nearest
-from badac.classes.population.gaussian_members import as_gaussian, common_axes
+from badac.classes.population.gaussian_members import Axes, as_gaussian, common_axes
 from badac.classes.population.gross_outliers import gross_outliers, without
-from badac.classes.population.learn import learn
+from badac.classes.population.learn import Learned, learn
 from badac.classes.population.leave_one_out import leave_one_out
 from badac.classes.population.plan import Plan, make_plan
 from badac.classes.population.tails import Tails
+from badac.classes.population.without_parts import FEWEST, Beginning
 from badac.data.measurements import Measurements
 from badac.data.units import in_units, log_jacobian, unit_of
+from badac.data.validation import IntArray
 from badac.latent.density import LatentDensity
 from badac.latent.gain_offset import GainOffset, factor_log_evidence
 from badac.latent.gaussian_approximation import (
@@ -47,6 +50,7 @@ from badac.latent.moments import seen_clearly
 from badac.noise.kinds import LATENT_NOISE, NoiseKind
 from badac.noise.model import LinkedNoise, Noise
 from badac.registry import registered
+from badac.threads import each_apart
 from badac.training import TrainingScales
 
 
@@ -230,13 +234,59 @@ class Population(LatentClass):
         widest = TrainingScales.of(members) if scales is None else scales
         scales = seen_clearly(widest if outliers is None else TrainingScales.of(trusted), trusted)
         scales = link_scales(members, noise, scales)
-        gaussian = with_noise_scale(trusted, noise)
-        if not is_plain(noise):
-            gaussian = gaussian_approximation(trusted, self.factor, noise, density=self.density).objects
+        gaussian = self._as_gaussian(trusted, noise)
         axes = common_axes(gaussian, scales)
         if axes is not None:
             gaussian, scales = axes.turn(gaussian), axes.turn_scales(scales)
-        learned = learn(gaussian, scales, self.plan, rng, like=self.density)
+        return self._with(learn(gaussian, scales, self.plan, rng, like=self.density), axes, noise)
+
+    def refit_without_each(
+        self,
+        members: Measurements,
+        part: IntArray,
+        noise: Noise,
+        rng: np.random.Generator,
+        scales: TrainingScales | None = None,
+    ) -> list[Self] | None:
+        """Return the class without each part of its members (k, m) in turn, together for less than one `refit` after the other.
+
+        None where they are too few for a step from half of them to be enough, or need a look of their own each time.
+        """
+        plan, n_parts = self.plan, int(part.max(initial=0)) + 1
+        if plan is None or plan.rank == 0 or self.unit != 1.0 or len(members) < FEWEST or n_parts < 4:
+            return None
+        # A half would keep factors that all members together do not bear out.
+        plan = replace(plan, rank=min(plan.rank, self.factor.rank))
+        order = np.lexsort((sums_of_values(members), part))
+        members, part = members[order], part[order]
+        if is_plain(noise) and gross_outliers(members) is not None:
+            return None
+        widest = TrainingScales.of(members) if scales is None else scales
+        gaussian = self._as_gaussian(members, noise)
+
+        def learned_without(half: int, rng: np.random.Generator) -> list[Self]:
+            """The class without each part of a half, from where the other half leads."""
+            held = range(n_parts // 2) if half == 0 else range(n_parts // 2, n_parts)
+            rest = np.flatnonzero((part < held.start) | (part >= held.stop))
+            seen = link_scales(members[rest], noise, seen_clearly(widest, members[rest]))
+            axes, turned = common_axes(gaussian[rest], seen), gaussian
+            if axes is not None:
+                turned, seen = axes.turn(gaussian), axes.turn_scales(seen)
+            ends = np.searchsorted(part, np.arange(n_parts + 1)).tolist()
+            parts = [turned[start:end] for start, end in pairwise(ends)]
+            begun = Beginning.of(turned[rest], parts, plan, seen, rng, self.density)
+            return [self._with(begun.without(number, parts, rng), axes, noise) for number in held]
+
+        return list(chain(*each_apart(learned_without, 2, rng)))
+
+    def _as_gaussian(self, members: Measurements, noise: Noise) -> Measurements:
+        """The members with Gaussian errors, as this population sees them."""
+        if is_plain(noise):
+            return with_noise_scale(members, noise)
+        return gaussian_approximation(members, self.factor, noise, density=self.density).objects
+
+    def _with(self, learned: Learned, axes: Axes | None, noise: Noise) -> Self:
+        """Return the same class with what was learned along some axes; what its members would say left out is not known."""
         factor, density = learned.factor, learned.density
         if axes is not None:
             factor, density = axes.turn_back(factor, density)
