@@ -154,6 +154,21 @@ void bind_latent(nb::module_& m) {
         "log_constant"_a, "n_threads"_a, "level"_a);
 
     m.def(
+        "latent_moments",
+        [](Output mean, Output covariance, const Matrix& precision, const Matrix& shift, const Matrix& component_precision,
+           const Matrix& component_shift, const Vector& log_constant, int n_threads, const std::string& level) {
+            const LatentArrays in = arrays(precision, shift, component_precision, component_shift, log_constant);
+            require(int64_t(mean.size()) == in.n * in.r && int64_t(covariance.size()) == in.n * in.p, "the outputs do not fit the objects");
+            const LatentKernels& kernels = choose(kLevels, level);
+            in_blocks(in.n, double(in.k) * match_cost(in) + 2.0 * posterior_cost(in), n_threads, in.k * kernels.lanes,
+                      [&](int64_t first, int64_t last, double* scratch) {
+                          kernels.moments(in, first, last, scratch, mean.data(), covariance.data());
+                      });
+        },
+        written("mean"), written("covariance"), "precision"_a, "shift"_a, "component_precision"_a, "component_shift"_a, "log_constant"_a,
+        "n_threads"_a, "level"_a);
+
+    m.def(
         "latent_posterior",
         [](Output covariance, Output mean, Output log_det, const Matrix& precision, const Matrix& shift, const Matrix& component_precision,
            const Matrix& component_shift, int n_threads, const std::string& level) {

@@ -102,6 +102,40 @@ struct Latent {
         }
     }
 
+    static void moments(const LatentArrays& in, int64_t first, int64_t last, double* scratch, double* mean, double* covariance) {
+        const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
+        const VecD zero = broadcast<VecD>(0.0), few = broadcast<VecD>(kLeastShare);
+        Attention attention;
+        VecD A[kPacked], b[kRank], M[kPacked], x[kRank], m[kRank], middle[kRank], second[kPacked], log_det;
+        for (int64_t start = first; start < last; start += L) {
+            bring<RANK>(in, start, last, A, b);
+            all_matches<RANK>(in, A, b, attention, scratch);
+            normalise(scratch, in.k);
+            for (int a = 0; a < r; ++a) middle[a] = zero;
+            for (int e = 0; e < p; ++e) second[e] = zero;
+            for (int64_t k = 0; k < in.k; ++k) {
+                const VecD share = load<VecD>(scratch + k * L);
+                if (!lanes_set(greater(share, few))) continue;
+                attention.spent(2 * cost_of_match(in));
+                const VecD w = select(greater(share, few), share, zero);
+                meet<RANK>(in, k, A, b, M, x);
+                invert<RANK>(M, x, r, m, log_det);
+                for (int a = 0, e = 0; a < r; ++a) {
+                    const VecD weighted = w * m[a];
+                    middle[a] = middle[a] + weighted;
+                    for (int c = a; c < r; ++c, ++e) second[e] = second[e] + fma(weighted, m[c], VecD(w * M[e]));
+                }
+            }
+            for (int lane = 0; lane < L && start + lane < last; ++lane) {
+                const int64_t i = start + lane;
+                for (int a = 0, e = 0; a < r; ++a) {
+                    mean[i * r + a] = middle[a][lane];
+                    for (int c = a; c < r; ++c, ++e) covariance[i * p + e] = second[e][lane] - middle[a][lane] * middle[c][lane];
+                }
+            }
+        }
+    }
+
     static void step_shares(const LatentArrays& in, const StepArrays& step, int64_t first, int64_t last) {
         const int r = RANK > 0 ? RANK : in.r, p = r * (r + 1) / 2;
         // What has a thousandth of the share that counts may have it after a few steps.
@@ -259,6 +293,12 @@ void posterior(const LatentArrays& in, int64_t first, int64_t last, double* cova
 #undef BADAC_CALL
 }
 
+void moments(const LatentArrays& in, int64_t first, int64_t last, double* scratch, double* mean, double* covariance) {
+#define BADAC_CALL(R) Latent<R>::moments(in, first, last, scratch, mean, covariance)
+    BADAC_BY_RANK
+#undef BADAC_CALL
+}
+
 void step_shares(const LatentArrays& in, const StepArrays& step, int64_t first, int64_t last) {
 #define BADAC_CALL(R) Latent<R>::step_shares(in, step, first, last)
     BADAC_BY_RANK
@@ -287,7 +327,7 @@ void weigh(const PointArrays& in, int64_t first, int64_t last) {
     }
 }
 
-const LatentKernels kTable = {L, log_match, log_evidence, responsible, posterior, step_shares, step_sums, left_out, weigh};
+const LatentKernels kTable = {L, log_match, log_evidence, responsible, posterior, moments, step_shares, step_sums, left_out, weigh};
 
 }  // namespace
 }  // namespace BADAC_LEVEL

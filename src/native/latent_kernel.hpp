@@ -9,6 +9,7 @@ namespace badac {
 
 constexpr int kMaxRank = 48;  // matrices of one group of objects stay on the stack
 constexpr int kMaxResponsible = 2;  // components that `responsible` names
+constexpr double kLeastShare = 1e-6;  // of a component that `moments` counts: as in the twin
 constexpr int kGroup = 8;     // objects that share a list of near components; a multiple of every level's lanes
 
 struct LatentArrays {
@@ -54,6 +55,8 @@ struct LatentKernels {
                         double* match);
     // One component only, k = 1, log_constant unused: covariance (n, p), mean (n, r), log_det (n,) of M = A_i + Q.
     void (*posterior)(const LatentArrays&, int64_t first, int64_t last, double* covariance, double* mean, double* log_det);
+    // Mean (n, r) and covariance (n, p) of the positions, averaged over the components; scratch has room for k vectors.
+    void (*moments)(const LatentArrays&, int64_t first, int64_t last, double* scratch, double* mean, double* covariance);
     // See latent_step in the twin.
     void (*step_shares)(const LatentArrays&, const StepArrays&, int64_t first, int64_t last);
     void (*step_sums)(const LatentArrays&, const StepArrays&, int64_t component, int64_t first, int64_t last);

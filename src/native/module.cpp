@@ -63,7 +63,7 @@ nb::dict run(const Kernel& kernel) {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    m.attr("abi") = 21;  // to be counted up, here and in badac/_kernels/compiled_latent.py, when a signature changes
+    m.attr("abi") = 22;  // to be counted up, here and in badac/_kernels/compiled_calls.py, when a signature changes
     bind_draws(m);
     bind_factor(m);
     bind_groups(m);

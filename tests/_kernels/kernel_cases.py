@@ -602,6 +602,7 @@ TABLE: dict[str, Row] = {
     "latent_log_match": Row(_latent, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
     "latent_log_evidence": Row(_latent, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
     "latent_responsible": Row(_responsible, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-10),
+    "latent_moments": Row(_latent, _LATENT, (3000, 20, 8), (3000, 400, 40), 1e-9, 1e-9),
     "latent_posterior": Row(
         _posterior, [(n, r) for n, _, r in _LATENT], (3000, 8), (100_000, 47), 1e-9, 1e-10
     ),

@@ -99,6 +99,7 @@ def latent(name: str, n: int = 3, k: int = 2, r: int = 2, **changed: Any) -> Non
             "which": np.empty((n, 2), np.int64),
             "match": np.empty((n, 2)),
         },
+        "latent_moments": {"mean": np.empty((n, r)), "covariance": np.empty((n, p))},
         "latent_posterior": {
             "covariance": np.empty((n, p)),
             "mean": np.empty((n, r)),
@@ -406,6 +407,7 @@ CALLS: dict[str, Call] = {
             "latent_log_match",
             "latent_log_evidence",
             "latent_responsible",
+            "latent_moments",
             "latent_posterior",
             "latent_step",
             "latent_left_out",
@@ -447,6 +449,7 @@ CALLS: dict[str, Call] = {
 }
 WRITTEN = {
     "latent_responsible": ("out", "which", "match"),
+    "latent_moments": ("mean", "covariance"),
     "latent_posterior": ("covariance", "mean", "log_det"),
     "latent_step": ("evidence", "sums", "near"),
     "latent_left_out": ("evidence",),
@@ -858,6 +861,7 @@ FEW_AND_LARGE: dict[str, Call] = {
     "latent_log_evidence": lambda: latent("latent_log_evidence", 1, 60_000, 44),
     "latent_log_match": lambda: latent("latent_log_match", 1, 60_000, 44),
     "latent_responsible": lambda: latent("latent_responsible", 1, 60_000, 44),
+    "latent_moments": lambda: latent("latent_moments", 1, 60_000, 44),
     "latent_step": lambda: latent("latent_step", 4000, 300, 44),
     "latent_left_out": lambda: latent("latent_left_out", 1, 60_000, 44),
     "pair_log_match, careful": lambda: pairs(

@@ -62,6 +62,7 @@ __all__ = [
     "latent_left_out",
     "latent_log_evidence",
     "latent_log_match",
+    "latent_moments",
     "latent_posterior",
     "latent_responsible",
     "latent_step",
@@ -150,6 +151,7 @@ mixture_logsumexp = _dispatched(_mixture.mixture_logsumexp)
 latent_log_match = _dispatched(_latent.latent_log_match)
 latent_log_evidence = _dispatched(_latent.latent_log_evidence)
 latent_responsible = _dispatched(_latent.latent_responsible)
+latent_moments = _dispatched(_latent.latent_moments)
 latent_posterior = _dispatched(_latent.latent_posterior)
 latent_step = _dispatched(_latent.latent_step)
 latent_improved = _dispatched(_latent.latent_improved)

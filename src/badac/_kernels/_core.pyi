@@ -85,6 +85,18 @@ def latent_responsible(
     n_threads: int,
     level: str,
 ) -> None: ...
+def latent_moments(
+    mean: FloatArray,
+    covariance: FloatArray,
+    precision: FloatArray,
+    shift: FloatArray,
+    component_precision: FloatArray,
+    component_shift: FloatArray,
+    log_constant: FloatArray,
+    *,
+    n_threads: int,
+    level: str,
+) -> None: ...
 def latent_posterior(
     covariance: FloatArray,
     mean: FloatArray,

@@ -85,6 +85,12 @@ class Responsible(Protocol):
     ) -> tuple[FloatArray, IntArray, FloatArray]: ...
 
 
+class LatentMoments(Protocol):
+    def __call__(
+        self, precision: FloatArray, shift: FloatArray, components: Components, *, n_threads: int = 1
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+
 class Posterior(Protocol):
     def __call__(
         self,
@@ -423,6 +429,7 @@ class Backend:
     latent_log_match: OfComponents = latent.latent_log_match
     latent_log_evidence: OfComponents = latent.latent_log_evidence
     latent_responsible: Responsible = latent.latent_responsible
+    latent_moments: LatentMoments = latent.latent_moments
     latent_posterior: Posterior = latent.latent_posterior
     latent_step: Step = latent.latent_step
     latent_improved: Improved = latent.latent_improved

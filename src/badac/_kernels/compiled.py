@@ -14,15 +14,18 @@ from badac._kernels import _core
 from badac._kernels import compiled_counts as counts
 from badac._kernels import compiled_factor as factor
 from badac._kernels import compiled_groups as groups
+from badac._kernels import compiled_hypotheses as hypotheses
 from badac._kernels import compiled_latent as latent
 from badac._kernels import compiled_low_rank as low_rank
 from badac._kernels import compiled_pairs as pairs
+from badac._kernels import compiled_points as points
 from badac._kernels import compiled_rows as rows
 from badac._kernels import compiled_single as single
 from badac._kernels import compiled_trees as trees
+from badac._kernels import compiled_widths as widths
 from badac._kernels.arguments import FloatArray
 from badac._kernels.backends import Backend
-from badac._kernels.compiled_latent import how
+from badac._kernels.compiled_calls import how
 from badac._kernels.moments import WeightedMoments
 from badac._kernels.pointwise import PointMixtures
 
@@ -79,19 +82,20 @@ COMPILED = Backend(
     latent_log_match=latent.latent_log_match,
     latent_log_evidence=latent.latent_log_evidence,
     latent_responsible=latent.latent_responsible,
+    latent_moments=latent.latent_moments,
     latent_posterior=latent.latent_posterior,
     latent_step=latent.latent_step,
     latent_improved=latent.latent_improved,
     latent_left_out=latent.latent_left_out,
-    latent_draws=latent.latent_draws,
+    latent_draws=widths.latent_draws,
     weigh_points=latent.weigh_points,
     factor_project=factor.factor_project,
     factor_sums=factor.factor_sums,
     row_products=factor.row_products,
     leverage_losses=factor.leverage_losses,
-    grouped_points=latent.grouped_points,
-    points_likelihood=latent.points_likelihood,
-    shifted_evidence=latent.shifted_evidence,
+    grouped_points=points.grouped_points,
+    points_likelihood=points.points_likelihood,
+    shifted_evidence=points.shifted_evidence,
     curve_rows=low_rank.curve_rows,
     cosine_rows=low_rank.cosine_rows,
     bump_rows=low_rank.bump_rows,
@@ -101,12 +105,12 @@ COMPILED = Backend(
     pointwise_logsumexp=pointwise_logsumexp,
     curves_log_sums=single.curves_log_sums,
     points_log_sums=single.points_log_sums,
-    latent_without=latent.latent_without,
-    curve_log_evidence=latent.curve_log_evidence,
-    bump_ratios=latent.bump_ratios,
-    bump_average=latent.bump_average,
-    widths_log_likelihood=latent.widths_log_likelihood,
-    widths_posterior=latent.widths_posterior,
+    latent_without=hypotheses.latent_without,
+    curve_log_evidence=hypotheses.curve_log_evidence,
+    bump_ratios=hypotheses.bump_ratios,
+    bump_average=hypotheses.bump_average,
+    widths_log_likelihood=widths.widths_log_likelihood,
+    widths_posterior=widths.widths_posterior,
     poisson_log_likelihood=counts.poisson_log_likelihood,
     poisson_posterior=counts.poisson_posterior,
     population_variance=population_variance,

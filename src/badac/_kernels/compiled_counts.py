@@ -12,7 +12,7 @@ import numpy as np
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray
 from badac._kernels.backends import NUMPY
-from badac._kernels.compiled_latent import how
+from badac._kernels.compiled_calls import how
 from badac._kernels.counts import CountedPoints, LaplaceSteps, Quadrature
 
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray
-from badac._kernels.compiled_latent import how, latent_posterior, weigh_points
+from badac._kernels.compiled_calls import how
+from badac._kernels.compiled_latent import latent_posterior, weigh_points
 from badac._kernels.factor import (
     LARGEST_LEVERAGE,
     Likelihoods,

@@ -15,7 +15,7 @@ import numpy as np
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray, IntArray, checked_threads
 from badac._kernels.backends import NUMPY
-from badac._kernels.compiled_latent import how
+from badac._kernels.compiled_calls import how
 from badac._kernels.low_rank import Columns, LowRankPoints
 from badac._kernels.points import Curves
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray, IntArray
-from badac._kernels.compiled_latent import how
+from badac._kernels.compiled_calls import how
 from badac._kernels.rows import Losses
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from badac._kernels import _core
 from badac._kernels.arguments import FloatArray, Pairs
-from badac._kernels.compiled_latent import how
+from badac._kernels.compiled_calls import how
 from badac._kernels.compiled_pairs import pair_logsumexp
 from badac._kernels.single import ClassCurves, ClassMixtures
 

@@ -25,6 +25,7 @@ Sums = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 # Objects in a row that share a list of near components (`latent_step`).
 GROUP = 8
+LEAST_SHARE = 1e-6  # of a component that counts for an object (`latent_moments`); also in latent_kernel.hpp
 # Of a scoring step (`latent_improved`): members without which a component has none, the share of information that noise must
 # leave to be trusted, the largest factor on a variance, and the least variance where the whole class has one.
 LEAST_COUNT = 1e-3  # also in improve.cpp
@@ -169,6 +170,26 @@ def latent_responsible(
     match = latent_log_match(precision, shift, components)
     which = np.argsort(-match, axis=1, kind="stable")[:, :count]
     return _log_sum(match), which, np.take_along_axis(match, which, axis=1)
+
+
+def latent_moments(
+    precision: FloatArray, shift: FloatArray, components: Components, *, n_threads: int = 1
+) -> tuple[FloatArray, FloatArray]:
+    """Mean (n, r) and covariance (n, p) of each object's latent position, averaged over the components.
+
+    A component that has less than a millionth of an object is left out.
+    """
+    checked_threads(n_threads)
+    match = latent_log_match(precision, shift, components)
+    share = np.exp(match - _log_sum(match)[:, None])
+    mean, second = np.zeros_like(shift), np.zeros_like(precision)
+    for k, (own, pull) in enumerate(zip(components.precision, components.shift, strict=True)):
+        rows = np.flatnonzero(share[:, k] > LEAST_SHARE)
+        inner, position, _ = latent_posterior(precision[rows], shift[rows], own, pull)
+        weight = share[rows, k, None]
+        mean[rows] += weight * position
+        second[rows] += weight * (inner + products(position))
+    return mean, second - products(mean)
 
 
 def latent_posterior(

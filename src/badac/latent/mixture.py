@@ -11,7 +11,6 @@ One component is the Gaussian population; many follow a population that is curve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
@@ -24,13 +23,12 @@ from badac._kernels import (
     latent_left_out,
     latent_log_evidence,
     latent_log_match,
-    latent_posterior,
+    latent_moments,
     latent_step,
     spread_out,
 )
-from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, products, unpack
+from badac._kernels.latent import FLOOR, GROUP, Components, Gaussians, Near, unpack
 from badac.cached import cached_property
-from badac.data.validation import IntArray
 from badac.latent.likelihood import LatentLikelihood
 from badac.registry import registered
 from badac.training import FloatArray
@@ -124,32 +122,16 @@ class Mixture:
 
     def posterior(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
         """Mean (n, r) and covariance (n, r, r) of the objects' latent positions, averaged over the components."""
-        mean, second = np.zeros_like(latent.shift), np.zeros_like(latent.precision)
-        for rows, weight, inner, position in self._posteriors(latent):
-            mean[rows] += weight * position
-            second[rows] += weight * (inner + products(position))
-        return mean, unpack(second - products(mean))
+        mean, covariance = self._moments_of(latent)
+        return mean, unpack(covariance)
 
     def position(self, latent: LatentLikelihood) -> FloatArray:
         """Mean (n, r) of the objects' latent positions: that of `posterior`, to the last bit."""
-        mean = np.zeros_like(latent.shift)
-        for rows, weight, _, position in self._posteriors(latent):
-            mean[rows] += weight * position
-        return mean
+        return self._moments_of(latent)[0]
 
-    def _posteriors(
-        self, latent: LatentLikelihood
-    ) -> Iterator[tuple[IntArray, FloatArray, FloatArray, FloatArray]]:
-        """Yield, of each component, rows of the objects that may be its own, its weights, covariances (packed), positions."""
-        match = self.log_match(latent)
-        responsibility = np.exp(match - logsumexp_rows(match)[:, None])
-        precision, shift, _ = self.components()
-        for k in range(len(self)):
-            rows = np.flatnonzero(responsibility[:, k] > 1e-6)
-            inner, position, _ = latent_posterior(
-                latent.precision[rows], latent.shift[rows], precision[k], shift[k]
-            )
-            yield rows, responsibility[rows, k, None], inner, position
+    def _moments_of(self, latent: LatentLikelihood) -> tuple[FloatArray, FloatArray]:
+        """Mean (n, r) and covariance (n, p), packed, of `posterior`."""
+        return latent_moments(latent.precision, latent.shift, self.components())
 
     def proposal(self) -> Mixture:
         """Return the mixture itself."""
