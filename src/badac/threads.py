@@ -201,8 +201,7 @@ def lending(n_threads: int) -> Iterator[None]:
     """While it lasts, what is learned may use so many threads in every kernel, and BLAS one in each of them.
 
     The products of learning are small, and BLAS's own threads wait by spinning: with two of them a fit of 6,000 curves of 100
-    points took twice the time of the processor, one of 333 spectra of 400 points four times and beside other work, "gp" of 200
-    such spectra 16 times by the clock as well.
+    points took twice the time of the processor, and "gp" of 200 spectra of 400 points, beside other work, 16 times the time.
     """
     keep_freed_memory()
     with sparing(n_threads), one_thread_in_blas():

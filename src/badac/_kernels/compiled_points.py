@@ -7,6 +7,8 @@ Tolerance: 1e-9 of the sum of the sizes of a match's terms.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from badac._kernels import _core
@@ -62,19 +64,9 @@ def points_likelihood(
         precision=out[0],
         shift=out[1],
         offset=out[2],
-        values=whole(points.values),
-        variance=whole(points.variance),
-        at=whole(points.at),
-        first=whole(points.first),
-        group=whole(points.group),
-        band=whole(points.band),
-        knots=whole(curves.knots),
-        coefficients=whole(curves.coefficients),
-        psi=whole(curves.psi),
+        **_of(points, curves),
         widths=whole(widths),
         rank=r,
-        length=curves.length,
-        period=curves.period,
         **how(n_threads),
     )
     return out
@@ -90,19 +82,16 @@ def shifted_evidence(
     out = np.empty((len(points.group) - 1, len(shifts)))
     _core.shifted_evidence(
         out=out,
-        values=whole(points.values),
-        variance=whole(points.variance),
-        at=whole(points.at),
-        first=whole(points.first),
-        group=whole(points.group),
-        band=whole(points.band),
-        knots=whole(curves.knots),
-        coefficients=whole(curves.coefficients),
-        psi=whole(curves.psi),
+        **_of(points, curves),
         shifts=whole(shifts),
-        length=curves.length,
-        period=curves.period,
         unit=float(unit),
         **how(n_threads),
     )
     return out
+
+
+def _of(points: GroupedPoints, curves: Curves) -> dict[str, Any]:
+    """Points and curves as the core names them."""
+    arrays = {name: whole(array) for name, array in points._asdict().items()}
+    own = {name: whole(getattr(curves, name)) for name in ("knots", "coefficients", "psi")}
+    return {**arrays, **own, "length": curves.length, "period": curves.period}

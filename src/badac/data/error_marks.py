@@ -250,3 +250,13 @@ def value_keys(name: str) -> list[str]:
             if word.startswith(mark) and word != mark:
                 keys.append(word.removeprefix(mark))
     return keys
+
+
+def without_value_mark(value: str, key: str) -> str:
+    """Return a value's name as it is written, without the mark whose absence leaves the key."""
+    for mark in sorted(VALUE_MARKS):
+        for found in re.finditer(mark, value, re.IGNORECASE):
+            rest = value[: found.start()] + value[found.end() :]
+            if key_of(rest) == key:
+                return rest
+    return value

@@ -13,7 +13,6 @@ What the rules do not cover is said (`badac.data.said_pairs`).
 from __future__ import annotations
 
 import difflib
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,15 @@ from functools import lru_cache
 from typing import Any
 
 from badac.data.column_sorts import is_coordinate, plain_numbers
-from badac.data.error_marks import KINDS, VALUE_MARKS, Reading, key_of, readings, value_keys, without_unit
+from badac.data.error_marks import (
+    KINDS,
+    Reading,
+    key_of,
+    readings,
+    value_keys,
+    without_unit,
+    without_value_mark,
+)
 from badac.data.error_sides import TwoSides, middles, two_sides
 from badac.data.losses import some
 from badac.data.said_pairs import Pair, Pattern, as_patterns, told
@@ -123,7 +130,9 @@ class _Candidate:
             -votes[self.reading.style],
             KINDS.index(mark.kind),
             not mark.sure,
-            _unlike(_bare(self.value, self.reading.key) if self.replaced else self.value, self.error),
+            _unlike(
+                without_value_mark(self.value, self.reading.key) if self.replaced else self.value, self.error
+            ),
         )
 
 
@@ -382,16 +391,6 @@ def _looks_like_error(name: str, styles: Counter[tuple[str, str, bool]]) -> bool
         if mark.text != "d" and 2 * styles[reading.style] > styles.total():
             return True
     return False
-
-
-def _bare(value: str, key: str) -> str:
-    """Return a value's name as it is written, without the mark whose absence leaves the key."""
-    for mark in sorted(VALUE_MARKS):
-        for found in re.finditer(mark, value, re.IGNORECASE):
-            rest = value[: found.start()] + value[found.end() :]
-            if key_of(rest) == key:
-                return rest
-    return value
 
 
 def _unlike(value: str, error: str) -> int:
